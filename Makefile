@@ -1,0 +1,51 @@
+# Needs python3 (3.11 or newer) and make. Another interpreter:
+#   make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test bench docs clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Make .venv and install Equipoise with its tools
+
+demo: install ## Show what is known of Mahru I
+	$(BIN)/equipoise info mahru-1
+
+test: install ## Lint, check types and imports, run every test, build the docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -n 2
+
+bench: install ## Measure; write build/bench.json and print a table
+	@mkdir -p build
+	$(BIN)/python -m benchmarks
+
+docs: install ## Build the site in build/docs
+	@rm -rf docs/generated
+	$(BIN)/python -m sphinx -W -q -b html -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
+clean: ## Remove .venv and all that was built
+	rm -rf $(VENV) build dist docs/generated .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks docs -name __pycache__ -type d -prune \
+		-exec rm -rf {} + 2>/dev/null || true
+
+$(STAMP): pyproject.toml
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+		echo "$(PYTHON) not found: install Python 3.11 or newer, or name one with PYTHON=..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is too old: Equipoise needs Python 3.11 or newer; name one with PYTHON=..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian, Ubuntu: python3-venv)" >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

@@ -1,0 +1,45 @@
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+def test_site_builds_without_warnings(tmp_path: Path) -> None:
+    """The site builds with warnings as errors, API pages included."""
+    source, site = tmp_path / "docs", tmp_path / "site"
+    shutil.copytree(
+        ROOT / "docs", source, ignore=shutil.ignore_patterns("generated", "_build")
+    )
+
+    build = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", source, site],
+        capture_output=True,
+        text=True,
+    )
+
+    assert build.returncode == 0, build.stderr
+    for page in ("index.html", "errata.html", "generated/equipoise.robot.html"):
+        assert (site / page).is_file(), f"{page} was not built"
+
+
+def test_citation_keys_resolve() -> None:
+    """Every key such as [Choi2007] in the source stands in the references."""
+    references = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"^## \[(\w+)\]$", references, flags=re.MULTILINE))
+
+    cited = {
+        (key, str(path.relative_to(ROOT)))
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for key in re.findall(
+            r"\[([A-Z][A-Za-z]+\d{4}|ThreeLink)\]", path.read_text(encoding="utf-8")
+        )
+    }
+
+    unknown = {(key, path) for key, path in cited if key not in known}
+    assert not unknown, f"not in docs/references.md: {sorted(unknown)}"
