@@ -1,0 +1,1 @@
+"""Where the centre of mass is and how joints move it."""

@@ -1,0 +1,1 @@
+"""What the robot is: links, joints, inertias, limbs, soles, actuators."""

@@ -1,0 +1,170 @@
+"""A Description into a Pinocchio model with a floating base.
+
+Joint order, joint models, frames and limits are those of
+``pinocchio.buildModelFromUrdf(file, JointModelFreeFlyer())`` for the same URDF, so
+that configurations can be passed between both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.robot.description import Array, Description, Inertial, Joint
+
+AXIS_TOLERANCE = 1e-12
+
+
+def build_model(description: Description) -> pin.Model:
+    """Build the Pinocchio model of a robot whose base floats freely.
+
+    Masses on the root and behind fixed joints are added to the moving body that
+    carries them.
+    """
+    model = pin.Model()
+    model.name = description.name
+    root_id = model.addJoint(
+        0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint"
+    )
+    model.addJointFrame(root_id, 0)
+    frame_of_link = {
+        description.root: _add_body(model, description, description.root, root_id)
+    }
+    for joint in description.joints_depth_first():
+        parent = model.frames[frame_of_link[joint.parent]]
+        # placement of the joint in the moving body that carries its parent link
+        placement = parent.placement * pin.SE3(joint.transform_joint_to_parent)
+        parent_frame = frame_of_link[joint.parent]
+        if joint.kind == "fixed":
+            frame_id = model.addFrame(
+                pin.Frame(
+                    joint.name,
+                    parent.parentJoint,
+                    parent_frame,
+                    placement,
+                    pin.FrameType.FIXED_JOINT,
+                )
+            )
+            joint_id = parent.parentJoint
+        else:
+            joint_id = _add_joint(model, joint, parent.parentJoint, placement)
+            placement = pin.SE3.Identity()
+            frame_id = model.addJointFrame(joint_id, parent_frame)
+        frame_of_link[joint.child] = _add_body(
+            model, description, joint.child, joint_id, placement, frame_id
+        )
+    return model
+
+
+def joint_model(joint: Joint) -> pin.JointModel:
+    """Return Pinocchio's joint model for a moving joint."""
+    axis = joint.axis
+    letter = next(
+        (
+            name
+            for name, unit in zip("XYZ", np.eye(3), strict=True)
+            if np.allclose(axis, unit, atol=AXIS_TOLERANCE)
+        ),
+        None,
+    )
+    match joint.kind:
+        case "revolute":
+            if letter:
+                return getattr(pin, f"JointModelR{letter}")()
+            return pin.JointModelRevoluteUnaligned(axis)
+        case "continuous":
+            if letter:
+                return getattr(pin, f"JointModelRUB{letter}")()
+            return _unbounded_about(axis)
+        case "prismatic":
+            if letter:
+                return getattr(pin, f"JointModelP{letter}")()
+            return pin.JointModelPrismaticUnaligned(axis)
+        case "helical":
+            if letter:
+                return getattr(pin, f"JointModelH{letter}")(joint.pitch)
+            return pin.JointModelHelicalUnaligned(axis, joint.pitch)
+        case "spherical":
+            return pin.JointModelSpherical()
+        case _:
+            return pin.JointModelFreeFlyer()
+
+
+def _unbounded_about(axis: Array) -> pin.JointModel:
+    """Return a continuous joint about any axis.
+
+    The Python bindings cannot set this joint model's axis, their URDF parser can.
+    """
+    x, y, z = (repr(float(value)) for value in axis)
+    model = pin.buildModelFromXML(
+        '<robot name="r"><link name="a"/><link name="b"/>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
+        f'<axis xyz="{x} {y} {z}"/></joint></robot>'
+    )
+    return model.joints[1]
+
+
+def spatial_inertia(inertial: Inertial) -> pin.Inertia:
+    """Return a link's mass distribution as Pinocchio's spatial inertia.
+
+    The constructor of ``pin.Inertia`` refuses principal moments that rounding put
+    at -1e-35; its fields do not.
+    """
+    inertia = pin.Inertia.Zero()
+    inertia.mass = inertial.mass
+    inertia.lever = np.array(inertial.com_in_link)
+    inertia.inertia = np.array(inertial.inertia_in_link)
+    return inertia
+
+
+def _add_joint(
+    model: pin.Model, joint: Joint, parent_id: int, placement: pin.SE3
+) -> int:
+    moving = joint_model(joint)
+    nq, nv = moving.nq, moving.nv
+    lower: Array = np.full(nq, -np.inf)
+    upper: Array = np.full(nq, np.inf)
+    if joint.kind == "continuous" or joint.kind == "spherical":
+        lower, upper = np.full(nq, -1.01), np.full(nq, 1.01)  # as Pinocchio's parser
+    elif joint.kind == "floating":
+        lower[3:], upper[3:] = -1.01, 1.01
+    else:
+        lower[:], upper[:] = joint.lower, joint.upper
+    joint_id: int = model.addJoint(
+        parent_id,
+        moving,
+        placement,
+        joint.name,
+        np.full(nv, -joint.effort_limit),
+        np.full(nv, joint.effort_limit),
+        np.full(nv, -joint.velocity_limit),
+        np.full(nv, joint.velocity_limit),
+        lower,
+        upper,
+        np.full(nv, -joint.friction),
+        np.full(nv, joint.friction),
+        np.full(nv, joint.damping),
+    )
+    # element assignment on model.armature would act on a copy in some bindings
+    armature = np.array(model.armature)
+    start = model.idx_vs[joint_id]
+    armature[start : start + nv] = joint.armature
+    model.armature = armature
+    return joint_id
+
+
+def _add_body(
+    model: pin.Model,
+    description: Description,
+    link: str,
+    joint_id: int,
+    placement: pin.SE3 | None = None,
+    frame_id: int | None = None,
+) -> int:
+    placement = pin.SE3.Identity() if placement is None else placement
+    inertial = description.link_by_name[link].inertial
+    if inertial is not None:
+        model.appendBodyToJoint(joint_id, spatial_inertia(inertial), placement)
+    previous = model.nframes - 1 if frame_id is None else frame_id
+    body_frame: int = model.addBodyFrame(link, joint_id, placement, previous)
+    return body_frame

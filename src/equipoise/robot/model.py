@@ -1,0 +1,307 @@
+"""What a biped is: a Pinocchio model and the parts that Pinocchio does not know."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from equipoise.errors import LegsNotFoundError, NameNotFoundError, ShapeError
+from equipoise.robot.description import Array, Description, frozen_array
+
+Side = Literal["left", "right"]
+LimbKind = Literal["leg", "arm", "head", "torso", "other"]
+
+QUATERNION_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Limb:
+    """A part of the tree that moves against the base.
+
+    Limbs share no body, and together with the base they hold all bodies, so that
+    masses and centre-of-mass Jacobians of the limbs add up to the whole robot's.
+
+    Attributes:
+        name: For example ``"left_leg"``.
+        kind: Leg, arm, head, torso (joints between base and arms) or other.
+        side: ``"left"``, ``"right"`` or None for limbs in the middle.
+        joints: Moving joints of the main chain, from the base outwards.
+        end_link: The link that the main chain ends at: foot, hand, head.
+        subtree_joints: All moving joints of the limb, side branches (fingers,
+            toes, eyes) included, in Pinocchio's order.
+        length: Length of the main chain, joint to joint and on to the sole [m].
+        origin: Where the limb's definition came from.
+    """
+
+    name: str
+    kind: LimbKind
+    side: Side | None
+    joints: tuple[str, ...]
+    end_link: str
+    subtree_joints: tuple[str, ...]
+    length: float
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
+class Sole:
+    """The flat under a foot.
+
+    The sole frame lies in the contact plane below the last leg joint, x forward, z
+    up in the standing posture (``l_sole`` and ``r_sole`` of REP-120).
+
+    Attributes:
+        side: Which foot.
+        link: The foot link, in whose coordinates the pose is given.
+        transform_sole_to_link: Maps sole coordinates to link coordinates, (4, 4).
+        polygon_in_sole: Corners of the convex contact polygon, counter-clockwise
+            seen from above [m], shape (k, 2) with k ≥ 1 (a point foot has 1).
+        origin: Where the polygon came from.
+    """
+
+    side: Side
+    link: str
+    transform_sole_to_link: Array
+    polygon_in_sole: Array
+    origin: str
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Length along x and width along y of the polygon [m]."""
+        extent = np.ptp(self.polygon_in_sole, axis=0)
+        return float(extent[0]), float(extent[1])
+
+    @cached_property
+    def corners_in_link(self) -> Array:
+        """Corner points in link coordinates [m], shape (k, 3)."""
+        flat = np.hstack(
+            [self.polygon_in_sole, np.zeros((len(self.polygon_in_sole), 1))]
+        )
+        pose = self.transform_sole_to_link
+        return frozen_array(flat @ pose[:3, :3].T + pose[:3, 3])
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """What drives one joint.
+
+    Attributes:
+        joint: Joint name.
+        rotor_inertia: Inertia of the rotor seen at the joint, gear included
+            [kg m² or kg].
+        viscous_friction: [Nm s/rad or N s/m].
+        coulomb_friction: [Nm or N].
+        effort_limit: Largest torque or force [Nm or N].
+        velocity_limit: Largest speed [rad/s or m/s].
+        lower: Lower position limit [rad or m].
+        upper: Upper position limit [rad or m].
+        origin: Where the figures came from.
+    """
+
+    joint: str
+    rotor_inertia: float
+    viscous_friction: float
+    coulomb_friction: float
+    effort_limit: float
+    velocity_limit: float
+    lower: float
+    upper: float
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A biped: Pinocchio model, limbs, soles, actuators, postures.
+
+    Configurations ``q`` and velocities ``v`` are Pinocchio's: q = [base position,
+    base quaternion xyzw, joints], v = [base linear, base angular (both in base
+    axes), joints].
+
+    Attributes:
+        name: Robot name.
+        model: Pinocchio model with a free-flyer base. Treat it as read-only.
+        description: Links, joints and shapes as the file describes them.
+        limbs: All limbs by name.
+        soles: Soles by side; empty where none was found.
+        actuators: One for each joint of one degree of freedom.
+        postures: Named configurations, read-only arrays of shape (nq,). There is
+            always ``"standing"``: soles flat on z = 0, their middle at x = y = 0,
+            facing x.
+        source: File that the robot came from, or None.
+        assumptions: What was chosen where the source is silent, a sentence each.
+        warnings: What looks wrong in the file, a sentence each.
+    """
+
+    name: str
+    model: pin.Model
+    description: Description
+    limbs: Mapping[str, Limb]
+    soles: Mapping[Side, Sole]
+    actuators: tuple[Actuator, ...]
+    postures: Mapping[str, Array]
+    source: Path | None = None
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    _local: threading.local = field(
+        default_factory=threading.local, repr=False, compare=False
+    )
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass [kg]."""
+        return float(pin.computeTotalMass(self.model))
+
+    @property
+    def nq(self) -> int:
+        """Length of a configuration."""
+        return int(self.model.nq)
+
+    @property
+    def nv(self) -> int:
+        """Length of a velocity: degrees of freedom, the six of the base included."""
+        return int(self.model.nv)
+
+    @property
+    def data(self) -> pin.Data:
+        """Pinocchio's workspace for this robot and thread."""
+        if not hasattr(self._local, "data"):
+            self._local.data = self.model.createData()
+        data: pin.Data = self._local.data
+        return data
+
+    @property
+    def standing(self) -> Array:
+        """The configuration ``"standing"``, shape (nq,)."""
+        return self.postures["standing"]
+
+    def posture(self, name: str) -> Array:
+        """Return a named configuration, shape (nq,), read-only."""
+        if name not in self.postures:
+            raise NameNotFoundError("posture", name, self.postures, self.name)
+        return self.postures[name]
+
+    def limb(self, name: str) -> Limb:
+        """Return a limb by its name."""
+        if name not in self.limbs:
+            raise NameNotFoundError("limb", name, self.limbs, self.name)
+        return self.limbs[name]
+
+    @property
+    def legs(self) -> dict[Side, Limb]:
+        """The left and the right leg.
+
+        Raises:
+            LegsNotFoundError: If there are not two.
+        """
+        legs = self._pair("leg")
+        if len(legs) != 2:
+            found = ", ".join(self.limbs) or "none"
+            raise LegsNotFoundError(
+                f"{self.source or self.name}: a biped needs a left and a right leg, "
+                f"found {len(legs)} (limbs: {found}); name them in a TOML file beside "
+                "the robot, under [limbs.left_leg] and [limbs.right_leg]"
+            )
+        return legs
+
+    @property
+    def arms(self) -> dict[Side, Limb]:
+        """The arms that there are, by side."""
+        return self._pair("arm")
+
+    def _pair(self, kind: LimbKind) -> dict[Side, Limb]:
+        return {
+            limb.side: limb
+            for limb in self.limbs.values()
+            if limb.kind == kind and limb.side is not None
+        }
+
+    def frame_id(self, frame: str) -> int:
+        """Return Pinocchio's index of a frame (a link, a joint, a fixed frame)."""
+        if not self.model.existFrame(frame):
+            names = [f.name for f in self.model.frames]
+            raise NameNotFoundError("frame", frame, names, self.name)
+        if self.model.existBodyName(frame):  # a joint may have the same name
+            return int(self.model.getBodyId(frame))
+        return int(self.model.getFrameId(frame))
+
+    def joint_id(self, joint: str) -> int:
+        """Return Pinocchio's index of a moving joint."""
+        if not self.model.existJointName(joint):
+            names = list(self.model.names)[1:]
+            raise NameNotFoundError("joint", joint, names, self.name)
+        return int(self.model.getJointId(joint))
+
+    def check_q(self, q: ArrayLike) -> Array:
+        """Return configurations as float64, shape (nq,) or (n, nq).
+
+        Raises:
+            ShapeError: For a wrong shape, values that are not finite, or
+                quaternions that are not of unit length.
+        """
+        array = _check_shape(q, "q", self.nq, self.name)
+        for start in self._quaternion_starts:
+            length = np.linalg.norm(array[..., start : start + 4], axis=-1)
+            if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
+                worst = np.ravel(length)[np.argmax(np.abs(np.ravel(length) - 1.0))]
+                raise ShapeError(
+                    f"q[{start}:{start + 4}] must be a unit quaternion (x, y, z, w), "
+                    f"its length is {worst:.6g}"
+                )
+        for start in self._circle_starts:
+            length = np.linalg.norm(array[..., start : start + 2], axis=-1)
+            if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
+                raise ShapeError(
+                    f"q[{start}:{start + 2}] must be (cos, sin) of a continuous joint, "
+                    "of unit length"
+                )
+        return array
+
+    def check_v(self, v: ArrayLike, like: Array | None = None) -> Array:
+        """Return velocities as float64, shape (nv,) or (n, nv), as many as ``like``."""
+        array = _check_shape(v, "v", self.nv, self.name)
+        if like is not None and array.shape[:-1] != like.shape[:-1]:
+            raise ShapeError(
+                f"v has shape {array.shape} but q has shape {like.shape}: "
+                "both must be one row or equally many rows"
+            )
+        return array
+
+    @cached_property
+    def _quaternion_starts(self) -> list[int]:
+        offset = {"JointModelFreeFlyer": 3, "JointModelSpherical": 0}
+        return [
+            int(joint.idx_q) + offset[joint.shortname()]
+            for joint in self.model.joints[1:]
+            if joint.shortname() in offset
+        ]
+
+    @cached_property
+    def _circle_starts(self) -> list[int]:
+        return [
+            int(joint.idx_q)
+            for joint in self.model.joints[1:]
+            if joint.nq == 2 and joint.nv == 1
+        ]
+
+
+def _check_shape(values: ArrayLike, name: str, width: int, robot: str) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
+    if array.ndim not in (1, 2) or array.shape[-1] != width:
+        raise ShapeError(
+            f"{name} has shape {array.shape}; {robot} needs ({width},) for one "
+            f"or (n, {width}) for many"
+        )
+    if not np.isfinite(array).all():
+        raise ShapeError(f"{name} holds values that are not finite")
+    return array

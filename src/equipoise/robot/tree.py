@@ -1,0 +1,113 @@
+"""Is it one tree, and is every mass possible? Checked before any model is built."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from equipoise.errors import RobotFileError
+from equipoise.robot.description import Inertial, Joint, Link
+
+# Principal moments below zero by no more than this are rounding in the file, as in
+# released iCub and ANYmal files: a share of the largest moment, and the moment of
+# the link's mass at a radius of 0.03 mm.
+RELATIVE_ROUNDING = 1e-3
+ROUNDING_RADIUS_SQUARED = 1e-9
+
+
+def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> str:
+    """Check that links and joints form one tree of possible bodies.
+
+    Args:
+        links: All links.
+        joints: All joints.
+        source: Named in messages.
+
+    Returns:
+        The name of the root link.
+
+    Raises:
+        RobotFileError: For doubled names, unknown links, several roots, loops and
+            impossible masses or inertias.
+    """
+    if not links:
+        raise RobotFileError(f"{source}: has no links")
+    _refuse_doubles("link", (link.name for link in links), source)
+    _refuse_doubles("joint", (joint.name for joint in joints), source)
+    names = {link.name for link in links}
+    above: dict[str, Joint] = {}
+    for joint in joints:
+        for end in (joint.parent, joint.child):
+            if end not in names:
+                raise RobotFileError(
+                    f"{source}: joint '{joint.name}' names link '{end}', "
+                    "which does not exist"
+                )
+        if joint.child in above:
+            raise RobotFileError(
+                f"{source}: link '{joint.child}' hangs on two joints "
+                f"('{above[joint.child].name}' and '{joint.name}'): "
+                "closed loops are not supported"
+            )
+        above[joint.child] = joint
+    roots = [link.name for link in links if link.name not in above]
+    if not roots:
+        raise RobotFileError(f"{source}: the joints form a loop, there is no root link")
+    if len(roots) > 1:
+        raise RobotFileError(
+            f"{source}: has several root links ({', '.join(roots[:5])}); "
+            "one tree is needed"
+        )
+    _refuse_loops(links, above, source)
+    for link in links:
+        if link.inertial is not None:
+            check_inertial(link.inertial, f"{source}: link '{link.name}'")
+    if not any(link.inertial is not None and link.inertial.mass > 0 for link in links):
+        raise RobotFileError(f"{source}: no link has a mass")
+    return roots[0]
+
+
+def check_inertial(inertial: Inertial, where: str) -> None:
+    """Refuse a mass or inertia that no body can have.
+
+    Zero and very slightly negative principal moments pass: files of real robots
+    have them; :mod:`equipoise.robot.checks` warns of them.
+    """
+    if not np.isfinite(inertial.mass) or inertial.mass < 0.0:
+        raise RobotFileError(f"{where} has an impossible mass of {inertial.mass:g} kg")
+    if not (
+        np.isfinite(inertial.com_in_link).all()
+        and np.isfinite(inertial.inertia_in_link).all()
+    ):
+        raise RobotFileError(f"{where} has an inertial entry that is not finite")
+    moments = np.linalg.eigvalsh(inertial.inertia_in_link)
+    rounding = RELATIVE_ROUNDING * max(moments[2], 0.0)
+    rounding += ROUNDING_RADIUS_SQUARED * inertial.mass
+    if moments[0] < -rounding:
+        raise RobotFileError(
+            f"{where} has an inertia that is not positive definite "
+            f"(smallest principal moment {moments[0]:.3g} kg m²)"
+        )
+
+
+def _refuse_doubles(kind: str, names: Iterable[str], source: str) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise RobotFileError(f"{source}: {count} {kind}s are named '{name}'")
+
+
+def _refuse_loops(links: Sequence[Link], above: dict[str, Joint], source: str) -> None:
+    reaches_root: set[str] = set()
+    for link in links:
+        path: list[str] = []
+        name = link.name
+        while name in above and name not in reaches_root:
+            if name in path:
+                raise RobotFileError(
+                    f"{source}: the joints above link '{name}' form a loop"
+                )
+            path.append(name)
+            name = above[name].parent
+        reaches_root.update(path)

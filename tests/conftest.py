@@ -1,0 +1,49 @@
+"""Real humanoids for the tests, and the settings of Hypothesis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import icub_models
+import pytest
+from example_robots import example_robot
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def g1_urdf() -> Path:
+    """Unitree G1, 29 joints."""
+    return example_robot("g1_description", "urdf", "g1_29dof_rev_1_0.urdf")
+
+
+@pytest.fixture(scope="session")
+def talos_urdf() -> Path:
+    """PAL Robotics TALOS."""
+    return example_robot("talos_data", "robots", "talos_reduced.urdf")
+
+
+@pytest.fixture(scope="session")
+def romeo_urdf() -> Path:
+    """Aldebaran Romeo with fingers."""
+    return example_robot("romeo_description", "urdf", "romeo.urdf")
+
+
+@pytest.fixture(scope="session")
+def icub_urdf() -> Path:
+    """IIT iCub; its root link looks backward."""
+    return Path(icub_models.get_model_file("iCubGazeboV2_5"))
+
+
+@pytest.fixture(scope="session", params=["g1", "talos", "romeo", "icub"])
+def humanoid_urdf(request: pytest.FixtureRequest) -> Path:
+    """Each of the four humanoids in turn."""
+    path: Path = request.getfixturevalue(f"{request.param}_urdf")
+    return path
