@@ -1,0 +1,128 @@
+"""``equipoise info``: what was found in a robot file, and from where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Info:
+    """Show masses, limbs, soles, centre of mass and what looks wrong."""
+
+    robot: Annotated[str, tyro.conf.arg(metavar="ROBOT")]
+    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+
+    json: bool = False
+    """Print everything as JSON, for machines."""
+
+    links: bool = False
+    """Show the mass of every link, not only of the limbs."""
+
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
+
+    def run(self) -> int:
+        """Load the robot and print."""
+        from equipoise.robot.load import load
+        from equipoise.robot.summary import summarise
+
+        facts = summarise(load(self.robot, self.settings))
+        if self.json:
+            print(json.dumps(facts, indent=2, allow_nan=False))
+        else:
+            _print(facts, self.links)
+        return 0
+
+
+def _print(facts: dict[str, Any], every_link: bool) -> None:
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False)
+    x, y, z = facts["com_m"]
+    console.print(f"{facts['name']}", style="bold")
+    if facts["source"]:
+        console.print(f"from {facts['source']}")
+    console.print(
+        f"mass {facts['mass_kg']:.3f} kg, {facts['joints']} joints, "
+        f"{facts['dof']} degrees of freedom with the floating base"
+    )
+    console.print(f"centre of mass, standing: ({x:.4f}, {y:.4f}, {z:.4f}) m")
+    _print_masses(console, facts["limbs"], facts["mass_kg"], "part")
+    if every_link:
+        _print_masses(console, facts["links"], facts["mass_kg"], "link")
+    _print_limbs(console, facts)
+    _print_soles(console, facts)
+    for title, key in (("assumed", "assumptions"), ("warning", "warnings")):
+        for sentence in facts[key]:
+            console.print(f"{title}: {sentence}", style=_style(title), soft_wrap=True)
+    if not facts["warnings"]:
+        console.print("no warnings")
+
+
+def _style(title: str) -> str | None:
+    return "yellow" if title == "warning" else None
+
+
+def _print_masses(
+    console: Console, rows: list[dict[str, Any]], total: float, title: str
+) -> None:
+    table = _table()
+    table.add_column(title)
+    for heading in ("mass [kg]", "share", "x [m]", "y [m]", "z [m]"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            row["name"],
+            f"{row['mass_kg']:.3f}",
+            f"{100 * row['mass_kg'] / total:.1f} %",
+            *(f"{value:.4f}" for value in row["com_m"]),
+        )
+    console.print(table)
+
+
+def _print_limbs(console: Console, facts: dict[str, Any]) -> None:
+    table = _table()
+    for heading in ("limb", "joints", "length [m]", "end link", "found"):
+        table.add_column(heading)
+    for kind in ("legs", "arms"):
+        for side, limb in facts[kind].items():
+            table.add_row(
+                f"{side} {kind[:-1]}",
+                str(len(limb["joints"])),
+                f"{limb['length_m']:.4f}",
+                limb["end_link"],
+                limb["from"],
+            )
+    console.print(table)
+
+
+def _print_soles(console: Console, facts: dict[str, Any]) -> None:
+    table = _table()
+    for heading in ("sole", "link", "length x width [m]", "corners", "found"):
+        table.add_column(heading)
+    for side, leg in facts["legs"].items():
+        sole = leg["sole"]
+        length, width = sole["size_m"]
+        table.add_row(
+            side,
+            sole["link"],
+            f"{length:.4f} x {width:.4f}",
+            str(len(sole["polygon_m"])),
+            sole["from"],
+        )
+    console.print(table)
+
+
+def _table() -> Any:
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -1,0 +1,70 @@
+"""Convex polygons in the plane."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise.robot.description import Array
+
+
+def convex_hull(points: Array) -> Array:
+    """Return the convex hull of points in the plane, counter-clockwise.
+
+    Points on the edges are left out. Points on a line give its two ends, equal
+    points give one.
+
+    Args:
+        points: Shape (n, 2), n ≥ 1.
+    """
+    ordered = np.unique(np.asarray(points, dtype=np.float64), axis=0)
+    if len(ordered) < 3:
+        return ordered
+    lower, upper = _half_hull(ordered), _half_hull(ordered[::-1])
+    return np.array(lower[:-1] + upper[:-1])
+
+
+def _half_hull(points: Array) -> list[Array]:
+    """Return one monotone chain of the hull (Andrew's algorithm)."""
+    chain: list[Array] = []
+    for point in points:
+        while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0.0:
+            chain.pop()
+        chain.append(point)
+    return chain
+
+
+def _turn(a: Array, b: Array, c: Array) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+def area(polygon: Array) -> float:
+    """Return the area of a counter-clockwise polygon [m²]; 0 below three corners."""
+    if len(polygon) < 3:
+        return 0.0
+    x, y = polygon.T
+    return 0.5 * float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
+
+
+def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
+    """Drop the corners that matter least.
+
+    Args:
+        polygon: Convex, counter-clockwise, shape (k, 2).
+        corners: As many may remain in any case.
+        area_loss: Share of the whole area that each further drop may cost.
+
+    Returns:
+        A convex polygon inside the given one.
+    """
+    kept = polygon
+    whole = area(polygon)
+    while len(kept) > 4:
+        before, after = np.roll(kept, 1, axis=0), np.roll(kept, -1, axis=0)
+        loss = np.array(
+            [0.5 * _turn(a, b, c) for a, b, c in zip(before, kept, after, strict=True)]
+        )
+        least = int(np.argmin(loss))
+        if len(kept) <= corners and loss[least] > area_loss * whole:
+            break
+        kept = np.delete(kept, least, axis=0)
+    return kept

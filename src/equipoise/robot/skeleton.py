@@ -1,0 +1,183 @@
+"""The tree of moving bodies in one posture, with what limb detection asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.robot.description import Array, frozen_array
+
+REACH_SAMPLES = 13
+REACH_SWEEPS = 2
+
+
+class Skeleton:
+    """Moving bodies by Pinocchio's joint index; 1 is the base, 0 the universe.
+
+    Attributes:
+        model: Pinocchio model.
+        q: Configuration, base at the origin, shape (nq,).
+        names: Joint names.
+        parents: Parent body of each body.
+        positions: Joint origins in base coordinates [m], shape (njoints, 3).
+        up: Unit vector in base coordinates, shape (3,).
+    """
+
+    def __init__(
+        self, model: pin.Model, q: Array | None = None, up: Array | None = None
+    ) -> None:
+        """Place the tree.
+
+        Args:
+            model: Pinocchio model with a free-flyer base.
+            q: Configuration; the neutral one moved into its limits if None.
+            up: Direction against gravity in base axes; z if None.
+        """
+        self.model = model
+        self.q = neutral_within_limits(model) if q is None else np.array(q)
+        self.q[:7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+        self.names = list(model.names)
+        self.parents = [int(parent) for parent in model.parents]
+        self.count = int(model.njoints)
+        self.up = np.array([0.0, 0.0, 1.0]) if up is None else up
+        self._data = model.createData()
+        pin.framesForwardKinematics(model, self._data, self.q)
+        self.positions = np.array([pose.translation for pose in self._data.oMi])
+
+    @cached_property
+    def extent(self) -> float:
+        """Size of the robot: the diagonal of the box around all joints [m]."""
+        return float(np.linalg.norm(np.ptp(self.positions[1:], axis=0))) or 1.0
+
+    @cached_property
+    def com(self) -> Array:
+        """Centre of mass in base coordinates [m], shape (3,)."""
+        return np.array(
+            pin.centerOfMass(self.model, self.model.createData(), self.q)
+        )
+
+    def pose(self, body: int) -> pin.SE3:
+        """Return the pose of a moving body in base coordinates."""
+        return self._data.oMi[body]
+
+    def children(self, body: int) -> list[int]:
+        """Return the bodies that hang directly on a body."""
+        return [child for child in range(2, self.count) if self.parents[child] == body]
+
+    def leaves(self) -> list[int]:
+        """Return the bodies that carry no other."""
+        carrying = set(self.parents)
+        return [body for body in range(2, self.count) if body not in carrying]
+
+    def path(self, body: int) -> tuple[int, ...]:
+        """Return the bodies from the base (left out) to a body."""
+        path: list[int] = []
+        while body > 1:
+            path.append(body)
+            body = self.parents[body]
+        return tuple(path[::-1])
+
+    def below(self, body: int) -> set[int]:
+        """Return a body and all that it carries."""
+        return {int(index) for index in self.model.subtrees[body]}
+
+    def branch_mass(self, body: int) -> float:
+        """Return the mass of a body and all that it carries [kg]."""
+        return sum(float(self.model.inertias[index].mass) for index in self.below(body))
+
+    def height(self, body: int) -> float:
+        """Return how far a joint's origin is above the base's origin [m]."""
+        return float(self.positions[body] @ self.up)
+
+    def lowest(self, body: int) -> float:
+        """Return the height of the lowest frame fixed to a body [m]."""
+        return min(
+            [self.height(body)]
+            + [
+                float(self._data.oMf[index].translation @ self.up)
+                for index in self._frames_by_body.get(body, [])
+            ]
+        )
+
+    @cached_property
+    def _frames_by_body(self) -> dict[int, list[int]]:
+        frames: dict[int, list[int]] = {}
+        for index, frame in enumerate(self.model.frames):
+            if frame.type == pin.FrameType.BODY:
+                frames.setdefault(int(frame.parentJoint), []).append(index)
+        return frames
+
+    def links(self, body: int) -> list[str]:
+        """Return the names of the links that move with a body, nearest first."""
+        return [self.model.frames[index].name for index in self._frames_by_body[body]]
+
+    def end_link(self, body: int) -> str:
+        """Return the link that a chain to this body ends at."""
+        return self.links(body)[0]
+
+    def link_in_body(self, link: str) -> pin.SE3:
+        """Return the pose of a link in the coordinates of the body it moves with."""
+        return self.model.frames[self.model.getBodyId(link)].placement
+
+    def in_link(self, body: int, pose_in_body: Array) -> tuple[str, Array]:
+        """Express a pose in a body's first link; return the link and the pose."""
+        link = self.end_link(body)
+        placement = self.link_in_body(link).inverse().homogeneous @ pose_in_body
+        return link, frozen_array(placement)
+
+    def reach(self, path: Sequence[int], end_in_body: Array | None = None) -> float:
+        """Return the longest distance from a chain's first joint to its end [m].
+
+        Joints are swept one after the other within their limits, so that a bent
+        posture does not make a limb look short.
+
+        Args:
+            path: Bodies of the chain.
+            end_in_body: End point in the last body's coordinates; its joint's
+                origin if None.
+        """
+        end = np.zeros(3) if end_in_body is None else end_in_body
+        data = self.model.createData()
+        q = np.array(self.q)
+        first, last = path[0], path[-1]
+
+        def distance() -> float:
+            pin.forwardKinematics(self.model, data, q)
+            tip = data.oMi[last].act(end)
+            return float(np.linalg.norm(tip - data.oMi[first].translation))
+
+        longest = distance()
+        for _ in range(REACH_SWEEPS):
+            for body in path[1:]:
+                joint = self.model.joints[body]
+                if joint.nq != 1:
+                    continue
+                index = joint.idx_q
+                best = q[index]
+                for value in self._samples(index):
+                    q[index] = value
+                    if (trial := distance()) > longest + 1e-12:
+                        longest, best = trial, value
+                q[index] = best
+        return longest
+
+    def _samples(self, index: int) -> Array:
+        lower = self.model.lowerPositionLimit[index]
+        upper = self.model.upperPositionLimit[index]
+        samples = np.linspace(max(lower, -np.pi), min(upper, np.pi), REACH_SAMPLES)
+        return np.append(samples, np.clip(0.0, lower, upper))
+
+
+def neutral_within_limits(model: pin.Model) -> Array:
+    """Return the neutral configuration with every joint moved into its limits."""
+    q: Array = pin.neutral(model)
+    for joint in model.joints[1:]:
+        if joint.nq == 1:
+            index = joint.idx_q
+            lower = model.lowerPositionLimit[index]
+            upper = model.upperPositionLimit[index]
+            q[index] = np.clip(0.0, lower, upper)
+    return q

@@ -1,0 +1,138 @@
+"""What there is to say of a robot, as plain data with stable keys."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypedDict
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.robot.description import Array
+from equipoise.robot.model import Limb, Robot, Side
+
+
+class MassRow(TypedDict):
+    """One row of a mass table: a link, a limb or the base."""
+
+    name: str
+    mass_kg: float
+    com_m: list[float]
+
+
+def summarise(robot: Robot) -> dict[str, Any]:
+    """Return everything that ``equipoise info --json`` prints.
+
+    Positions are in the world frame of the standing posture: soles on z = 0, their
+    middle at x = y = 0, facing x.
+
+    Raises:
+        LegsNotFoundError: If the robot has not two legs.
+    """
+    legs = robot.legs
+    poses = _link_poses(robot)
+    com = pin.centerOfMass(robot.model, robot.data, robot.standing)
+    return {
+        "name": robot.name,
+        "source": None if robot.source is None else str(robot.source),
+        "mass_kg": robot.mass,
+        "com_m": _floats(com),
+        "dof": robot.nv,
+        "joints": len(robot.model.names) - 2,
+        "legs": {side: _leg(robot, side, leg) for side, leg in legs.items()},
+        "arms": {side: _limb(arm) for side, arm in robot.arms.items()},
+        "limbs": limb_masses(robot),
+        "links": link_masses(robot, poses),
+        "actuators": [
+            {
+                "joint": actuator.joint,
+                "rotor_inertia": actuator.rotor_inertia,
+                "viscous_friction": actuator.viscous_friction,
+                "coulomb_friction": actuator.coulomb_friction,
+                "effort_limit": _finite(actuator.effort_limit),
+                "velocity_limit": _finite(actuator.velocity_limit),
+                "lower": _finite(actuator.lower),
+                "upper": _finite(actuator.upper),
+                "from": actuator.origin,
+            }
+            for actuator in robot.actuators
+        ],
+        "postures": {name: _floats(q) for name, q in robot.postures.items()},
+        "assumptions": list(robot.assumptions),
+        "warnings": list(robot.warnings),
+    }
+
+
+def limb_masses(robot: Robot) -> list[MassRow]:
+    """Return mass and centre of mass of the base and of every limb, standing."""
+    model = robot.model
+    pin.forwardKinematics(model, robot.data, robot.standing)
+    bodies = {"base": [1]} | {
+        limb.name: [robot.joint_id(joint) for joint in limb.subtree_joints]
+        for limb in robot.limbs.values()
+    }
+    rows: list[MassRow] = []
+    for name, indices in bodies.items():
+        masses = np.array([model.inertias[index].mass for index in indices])
+        centres = np.array(
+            [robot.data.oMi[i].act(model.inertias[i].lever) for i in indices]
+        )
+        rows.append(_row(name, float(masses.sum()), masses @ centres))
+    return rows
+
+
+def link_masses(robot: Robot, poses: dict[str, Array] | None = None) -> list[MassRow]:
+    """Return mass and centre of mass of every link that has a mass, standing."""
+    poses = _link_poses(robot) if poses is None else poses
+    rows: list[MassRow] = []
+    for link in robot.description.links:
+        if link.inertial is None or link.inertial.mass == 0.0:
+            continue
+        pose = poses[link.name]
+        centre = pose[:3, :3] @ link.inertial.com_in_link + pose[:3, 3]
+        rows.append(_row(link.name, link.inertial.mass, link.inertial.mass * centre))
+    return rows
+
+
+def _row(name: str, mass: float, moment: Array) -> MassRow:
+    centre = moment / mass if mass > 0.0 else np.zeros(3)
+    return MassRow(name=name, mass_kg=mass, com_m=_floats(centre))
+
+
+def _link_poses(robot: Robot) -> dict[str, Array]:
+    pin.framesForwardKinematics(robot.model, robot.data, robot.standing)
+    return {
+        link.name: robot.data.oMf[robot.frame_id(link.name)].homogeneous
+        for link in robot.description.links
+    }
+
+
+def _limb(limb: Limb) -> dict[str, Any]:
+    return {
+        "joints": list(limb.joints),
+        "length_m": limb.length,
+        "end_link": limb.end_link,
+        "from": limb.origin,
+    }
+
+
+def _leg(robot: Robot, side: Side, leg: Limb) -> dict[str, Any]:
+    sole = robot.soles[side]
+    return {
+        **_limb(leg),
+        "sole": {
+            "link": sole.link,
+            "size_m": list(sole.size),
+            "polygon_m": [_floats(corner) for corner in sole.polygon_in_sole],
+            "pose_in_link": [_floats(row) for row in sole.transform_sole_to_link],
+            "from": sole.origin,
+        },
+    }
+
+
+def _floats(values: Array) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
