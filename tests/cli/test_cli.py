@@ -14,7 +14,9 @@ import pytest
 COMMAND = [sys.executable, "-m", "equipoise"]
 
 
-def run(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str | Path, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command line and return what it said."""
     environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
     return subprocess.run(
@@ -112,7 +114,8 @@ def test_export_is_read_back(tmp_path: Path) -> None:
         out = tmp_path / name
         assert run("export", "mahru-1", "--out", out).returncode == 0
         facts = [
-            json.loads(run("info", source, "--json").stdout) for source in ("mahru-1", out)
+            json.loads(run("info", source, "--json").stdout)
+            for source in ("mahru-1", out)
         ]
         assert facts[0]["com_m"] == pytest.approx(facts[1]["com_m"], abs=1e-9)
         assert facts[0]["mass_kg"] == pytest.approx(facts[1]["mass_kg"])

@@ -14,7 +14,20 @@ from hypothesis import strategies as st
 
 from equipoise.cli.main import run
 
-WORDS = ["", "nan", "inf", "-1", "0", "1e400", "é", "x" * 300, "0 0", "-0.0", "../..", "&#0;"]
+WORDS = [
+    "",
+    "nan",
+    "inf",
+    "-1",
+    "0",
+    "1e400",
+    "é",
+    "x" * 300,
+    "0 0",
+    "-0.0",
+    "../..",
+    "&#0;",
+]
 
 # Small enough to mutate a thousand times, with one of everything.
 BIPED = """<?xml version="1.0"?>
@@ -30,7 +43,8 @@ LEG = """
     <limit lower="-1" upper="1" effort="10" velocity="5"/>
     <dynamics damping="0.1" friction="0.2"/></joint>
   <link name="{s}_thigh"><inertial><origin xyz="0 0 -0.1"/><mass value="1"/>
-    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>
+    </link>
   <joint name="{s}_knee" type="continuous"><parent link="{s}_thigh"/>
     <child link="{s}_shin"/><origin xyz="0 0 -0.2"/><axis xyz="0 1 0"/></joint>
   <link name="{s}_shin"><inertial><origin xyz="0 0 -0.1"/><mass value="1"/>
@@ -87,7 +101,11 @@ def mutated(text: str, seed: int) -> str:
         elif kind == 3 and len(quoted) > 1:  # two values exchanged
             a, b = sorted(dice.sample(quoted, 2), key=lambda match: match.start())
             text = (
-                text[: a.start()] + b[0] + text[a.end() : b.start()] + a[0] + text[b.end() :]
+                text[: a.start()]
+                + b[0]
+                + text[a.end() : b.start()]
+                + a[0]
+                + text[b.end() :]
             )
         elif text:  # cut short
             text = text[: dice.randrange(len(text))]
@@ -135,20 +153,21 @@ def random_trees(draw: st.DrawFn) -> str:
         ["revolute", "continuous", "prismatic", "fixed", "spherical", "floating"]
     )
     number = st.floats(-1, 1).map(lambda value: f"{value:.3f}")
+    vector = st.tuples(number, number, number).map(" ".join)
     parts = []
     for index in range(count):
         mass = draw(st.floats(0, 10).map(lambda value: f"{value:.3f}"))
         parts.append(
-            f'<link name="l{index}"><inertial><origin xyz="{draw(number)} {draw(number)} '
-            f'{draw(number)}"/><mass value="{mass}"/><inertia ixx="0.1" iyy="0.1" '
+            f'<link name="l{index}"><inertial><origin xyz="{draw(vector)}"/>'
+            f'<mass value="{mass}"/><inertia ixx="0.1" iyy="0.1" '
             'izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         )
         if index:
             parent = draw(st.integers(0, index - 1))
             parts.append(
-                f'<joint name="j{index}" type="{draw(kinds)}"><parent link="l{parent}"/>'
-                f'<child link="l{index}"/><origin xyz="{draw(number)} {draw(number)} '
-                f'{draw(number)}" rpy="{draw(number)} 0 {draw(number)}"/>'
+                f'<joint name="j{index}" type="{draw(kinds)}">'
+                f'<parent link="l{parent}"/><child link="l{index}"/>'
+                f'<origin xyz="{draw(vector)}" rpy="{draw(vector)}"/>'
                 f'<axis xyz="{draw(number)} 1 {draw(number)}"/>'
                 '<limit lower="-1" upper="0.5" effort="1" velocity="1"/></joint>'
             )

@@ -132,9 +132,7 @@ def test_what_is_no_biped_has_no_legs(parts: tuple[str, ...]) -> None:
 def test_foot_without_geometry_is_a_stated_estimate() -> None:
     """Where no shape is known the sole is estimated and the robot says so."""
     robot = eq.load(
-        example_robot(
-            "simple_humanoid_description", "urdf", "simple_humanoid.urdf"
-        )
+        example_robot("simple_humanoid_description", "urdf", "simple_humanoid.urdf")
     )
     assert robot.soles["left"].origin.startswith("estimate")
     assert any("estimate" in sentence for sentence in robot.assumptions)

@@ -38,6 +38,7 @@ def test_simplified_polygon_stays_inside(points: np.ndarray) -> None:
     assert area(fewer) <= area(hull) + 1e-12
     corners = {tuple(corner) for corner in hull}
     assert all(tuple(corner) in corners for corner in fewer)
+    np.testing.assert_array_equal(np.ptp(fewer, axis=0), np.ptp(hull, axis=0))
 
 
 def test_degenerate_hulls() -> None:

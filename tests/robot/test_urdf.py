@@ -19,7 +19,8 @@ LINK = (
 )
 JOINT = (
     '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/>'
-    '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{4}</joint>'
+    '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{4}'
+    "</joint>"
 )
 
 
@@ -205,10 +206,13 @@ def test_explicit_floating_base_is_not_doubled() -> None:
             "not positive definite",
         ),
         (
-            robot_text(LINK.format("a").replace("<mass value=\"1\"/>", "")),
+            robot_text(LINK.format("a").replace('<mass value="1"/>', "")),
             "without <mass>",
         ),
-        ('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro/></robot>', "xacro"),
+        (
+            '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro/></robot>',
+            "xacro",
+        ),
     ],
 )
 def test_bad_files_are_refused_by_name(text: str, message: str) -> None:

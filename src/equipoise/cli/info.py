@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from equipoise.cli.console import make_console, make_table
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -43,13 +45,11 @@ class Info:
 
 
 def _print(facts: dict[str, Any], every_link: bool) -> None:
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False)
+    console = make_console()
     x, y, z = facts["com_m"]
     console.print(f"{facts['name']}", style="bold")
     if facts["source"]:
-        console.print(f"from {facts['source']}")
+        console.print(f"from {facts['source']}", soft_wrap=True)
     console.print(
         f"mass {facts['mass_kg']:.3f} kg, {facts['joints']} joints, "
         f"{facts['dof']} degrees of freedom with the floating base"
@@ -74,10 +74,8 @@ def _style(title: str) -> str | None:
 def _print_masses(
     console: Console, rows: list[dict[str, Any]], total: float, title: str
 ) -> None:
-    table = _table()
-    table.add_column(title)
-    for heading in ("mass [kg]", "share", "x [m]", "y [m]", "z [m]"):
-        table.add_column(heading, justify="right")
+    numbers = ("mass [kg]", "share", "x [m]", "y [m]", "z [m]")
+    table = make_table(title, *numbers, numbers=numbers)
     for row in rows:
         table.add_row(
             row["name"],
@@ -89,9 +87,14 @@ def _print_masses(
 
 
 def _print_limbs(console: Console, facts: dict[str, Any]) -> None:
-    table = _table()
-    for heading in ("limb", "joints", "length [m]", "end link", "found"):
-        table.add_column(heading)
+    table = make_table(
+        "limb",
+        "joints",
+        "length [m]",
+        "end link",
+        "found",
+        numbers=("joints", "length [m]"),
+    )
     for kind in ("legs", "arms"):
         for side, limb in facts[kind].items():
             table.add_row(
@@ -105,9 +108,14 @@ def _print_limbs(console: Console, facts: dict[str, Any]) -> None:
 
 
 def _print_soles(console: Console, facts: dict[str, Any]) -> None:
-    table = _table()
-    for heading in ("sole", "link", "length x width [m]", "corners", "found"):
-        table.add_column(heading)
+    table = make_table(
+        "sole",
+        "link",
+        "length x width [m]",
+        "corners",
+        "found",
+        numbers=("corners",),
+    )
     for side, leg in facts["legs"].items():
         sole = leg["sole"]
         length, width = sole["size_m"]
@@ -119,10 +127,3 @@ def _print_soles(console: Console, facts: dict[str, Any]) -> None:
             sole["from"],
         )
     console.print(table)
-
-
-def _table() -> Any:
-    from rich import box
-    from rich.table import Table
-
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
     """Run a verb and return the exit status."""
     try:
         verb: Robots | Info | Export = tyro.cli(
-            Verb,  # type: ignore[arg-type]
+            Verb,
             prog="equipoise",
             description=(
                 "The centre-of-mass toolkit for biped and humanoid robots. "

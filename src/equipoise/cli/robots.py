@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from equipoise.cli.console import make_console, make_table
+
 
 @dataclass(frozen=True)
 class Robots:
@@ -11,19 +13,11 @@ class Robots:
 
     def run(self) -> int:
         """Print the table."""
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-
         from equipoise.robot.catalogue_files import catalogue_names, catalogue_summary
         from equipoise.robot.load import load
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("robot", no_wrap=True, style="bold")
-        table.add_column("mass [kg]", justify="right", no_wrap=True)
-        table.add_column("joints", justify="right", no_wrap=True)
-        table.add_column("what it is")
-        table.add_column("source")
+        numbers = ("mass [kg]", "joints")
+        table = make_table("robot", *numbers, "what it is", "source", numbers=numbers)
         for name in catalogue_names():
             summary = catalogue_summary(name)
             robot = load(name)
@@ -33,9 +27,8 @@ class Robots:
                 str(len(robot.model.names) - 2),
                 summary.title,
                 summary.source,
-                style=None,
             )
-        console = Console(markup=False, highlight=False)
+        console = make_console()
         console.print(table)
         console.print("Any of them, or a path to a URDF or MJCF file, can be ROBOT:")
         console.print("  equipoise info ROBOT")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pinocchio as pin
 
-from equipoise.robot.description import Array, Description, Link
-from equipoise.robot.geometry import all_shapes_known, support_distance
+from equipoise.robot.description import Array, Description, Link, Shape
+from equipoise.robot.geometry import shape_is_known, support_point
 from equipoise.robot.model import Limb, Side, Sole
 
 # Released files round inertias to few digits.
@@ -16,7 +16,8 @@ TRIANGLE_TOLERANCE = 1e-3
 # A centre of mass this far outside the hull, as a share of the link's extent, is
 # more than coarse geometry explains.
 OUTSIDE_TOLERANCE = 0.05
-HULL_DIRECTIONS = 200
+HULL_STEPS = 100
+HULL_TOLERANCE = 0.01
 ASYMMETRY_TOLERANCE = 0.01
 NAMES_SHOWN = 4
 
@@ -94,9 +95,7 @@ def _massless(description: Description, model: pin.Model) -> list[str]:
         for joint in description.joints
         if joint.kind != "fixed"
     }
-    bodies = [
-        link for body, link in moving.items() if model.inertias[body].mass == 0.0
-    ]
+    bodies = [link for body, link in moving.items() if model.inertias[body].mass == 0.0]
     bare = [
         link.name
         for link in description.links
@@ -119,9 +118,15 @@ def _outside(description: Description) -> list[str]:
     for link in description.links:
         if link.inertial is None or link.inertial.mass == 0.0:
             continue
-        if not all_shapes_known(link):
-            continue
-        distance, extent = distance_outside(link, link.inertial.com_in_link)
+        # visual meshes are slow to read: only where the collision shapes, which may
+        # cover a part of the link, do not settle it
+        for shapes in (link.collisions, link.collisions + link.visuals):
+            if not shapes or not all(shape_is_known(shape) for shape in shapes):
+                distance, extent = 0.0, 0.0
+                continue
+            distance, extent = distance_outside(shapes, link.inertial.com_in_link)
+            if distance == 0.0:
+                break
         if distance > OUTSIDE_TOLERANCE * extent:
             names.append(f"{link.name} by {1000 * distance:.0f} mm")
     if not names:
@@ -129,32 +134,46 @@ def _outside(description: Description) -> list[str]:
     return [f"centre of mass outside the link's geometry ({names_in_short(names)})"]
 
 
-def distance_outside(link: Link, point_in_link: Array) -> tuple[float, float]:
+def distance_outside(
+    shapes: Sequence[Shape], point_in_link: Array
+) -> tuple[float, float]:
     """Return how far a point is outside the convex hull of a link's shapes.
 
-    The hull is known by its support function in many directions, so the distance
-    is never too large and a little too small near edges.
+    Frank and Wolfe's iteration walks through the hull towards the point; every
+    support point on the way bounds the distance from below.
 
     Returns:
-        The distance (0 inside) and the largest width of the hull, both [m].
+        The distance, too small by at most a hundredth of the hull's size (so 0
+        inside and close to the surface), and that size, both [m].
     """
-    directions = _even_directions(HULL_DIRECTIONS)
-    shapes = link.collisions + link.visuals
-    reach = np.max([support_distance(shape, directions) for shape in shapes], axis=0)
-    half = len(directions) // 2
-    outside = float((directions @ point_in_link - reach).max())
-    return max(outside, 0.0), float((reach[:half] + reach[half:]).max())
+    box = np.array(
+        [
+            [_farthest(shapes, sign * axis) @ axis for axis in np.eye(3)]
+            for sign in (-1.0, 1.0)
+        ]
+    )
+    size = float(np.linalg.norm(box[1] - box[0]))
+    nearest = _farthest(shapes, np.array([0.0, 0.0, 1.0]))
+    for _ in range(HULL_STEPS):
+        towards = point_in_link - nearest
+        remaining = float(np.linalg.norm(towards))
+        if remaining < HULL_TOLERANCE * size:
+            return 0.0, size
+        corner = _farthest(shapes, towards / remaining)
+        outside = float((point_in_link - corner) @ towards) / remaining
+        if outside > 0.0 and remaining - outside < HULL_TOLERANCE * size:
+            return outside, size
+        edge = corner - nearest
+        length = float(edge @ edge)
+        if length == 0.0:
+            return remaining, size
+        nearest = nearest + edge * min(1.0, float(towards @ edge) / length)
+    return max(0.0, outside), size
 
 
-def _even_directions(count: int) -> Array:
-    """Return unit vectors spread evenly, each with its opposite, shape (count, 3)."""
-    index = np.arange(count // 2) + 0.5
-    z = 1.0 - 2.0 * index / count  # a spiral over half of the sphere
-    angle = np.pi * (1.0 + np.sqrt(5.0)) * index
-    radius = np.sqrt(1.0 - z * z)
-    half = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z])
-    half = np.vstack([np.eye(3), half])
-    return np.vstack([half, -half])
+def _farthest(shapes: Sequence[Shape], direction: Array) -> Array:
+    points = [support_point(shape, direction) for shape in shapes]
+    return max(points, key=lambda point: float(point @ direction))
 
 
 def _asymmetries(

@@ -8,8 +8,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.robot.description import Array, Link, Shape
+
+# Meshes are large and their files hold single precision.
+Vertices = NDArray[np.float32]
 
 CIRCLE_POINTS = 16
 COLLADA_HEAD_BYTES = 65536
@@ -26,15 +30,9 @@ def link_shapes(link: Link) -> tuple[tuple[Shape, ...], str]:
     return link.visuals, "visual geometry"
 
 
-def all_shapes_known(link: Link) -> bool:
-    """Whether a link has shapes and the points of all of them can be had."""
-    shapes = link.collisions + link.visuals
-    return bool(shapes) and all(shape_is_known(shape) for shape in shapes)
-
-
 def shape_is_known(shape: Shape) -> bool:
     """Whether the points of a shape can be had (a mesh may not be on disk)."""
-    return shape.kind != "mesh" or _mesh_points(shape) is not None
+    return shape.kind != "mesh" or len(_vertices(shape)) > 0
 
 
 def contact_points(shape: Shape, down_in_link: Array) -> Array:
@@ -57,24 +55,30 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
     return _to_link(_local_points(shape), pose)
 
 
-def support_distance(shape: Shape, directions: Array) -> Array:
-    """Return how far a shape reaches along directions in link axes [m].
+def support_point(shape: Shape, direction_in_link: Array) -> Array:
+    """Return the point of a shape that is farthest along a direction.
 
     Args:
         shape: A primitive or mesh.
-        directions: Unit vectors, shape (k, 3).
+        direction_in_link: Unit vector, shape (3,).
 
     Returns:
-        The support function, shape (k,).
+        The point in link coordinates [m], shape (3,).
     """
     pose = shape.transform_shape_to_link
-    local = directions @ pose[:3, :3]
+    local = pose[:3, :3].T @ direction_in_link
     if shape.kind in ("sphere", "capsule"):
         half = 0.0 if shape.kind == "sphere" else shape.size[1] / 2
-        reach = half * np.abs(local[:, 2]) + shape.size[0]
+        point = shape.size[0] * local + np.array([0, 0, np.copysign(half, local[2])])
+    elif shape.kind == "mesh":
+        vertices = _vertices(shape)
+        scaled = np.array(shape.size) * local
+        farthest = int(np.argmax(vertices @ scaled.astype(vertices.dtype)))
+        point = np.array(shape.size) * vertices[farthest]
     else:
-        reach = (_local_points(shape) @ local.T).max(axis=0)
-    return np.asarray(reach + directions @ pose[:3, 3])
+        corners = _local_points(shape)
+        point = corners[int(np.argmax(corners @ local))]
+    return np.asarray(pose[:3, :3] @ point + pose[:3, 3])
 
 
 def _local_points(shape: Shape) -> Array:
@@ -92,26 +96,24 @@ def _local_points(shape: Shape) -> Array:
                 ]
             )
         case "mesh":
-            points = _mesh_points(shape)
-            return np.zeros((0, 3)) if points is None else points
+            return _vertices(shape).astype(np.float64) * np.array(shape.size)
         case kind:
             raise ValueError(f"{kind} has no corners")
     return np.array(list(product((-1.0, 1.0), repeat=3))) * half
 
 
 def _to_link(points: Array, pose: Array) -> Array:
-    return points @ pose[:3, :3].T + pose[:3, 3]
+    return np.asarray(points @ pose[:3, :3].T + pose[:3, 3])
 
 
-def _mesh_points(shape: Shape) -> Array | None:
-    if shape.mesh is None:
-        return None
-    points = _read_mesh(shape.mesh)
-    return None if points is None else points * np.array(shape.size)
+def _vertices(shape: Shape) -> Vertices:
+    """Return a mesh's vertices as they stand in its file, (k, 3); k = 0 if none."""
+    vertices = None if shape.mesh is None else _read_mesh(shape.mesh)
+    return np.zeros((0, 3), dtype=np.float32) if vertices is None else vertices
 
 
 @lru_cache(maxsize=256)
-def _read_mesh(path: Path) -> Array | None:
+def _read_mesh(path: Path) -> Vertices | None:
     """Return the vertices of a mesh file, or None if unreadable."""
     try:
         if path.stat().st_size > LARGEST_MESH_BYTES:
@@ -120,14 +122,12 @@ def _read_mesh(path: Path) -> Array | None:
         if vertices is None:
             import coal
 
-            vertices = np.array(coal.MeshLoader().load(str(path)).vertices())
-            vertices = vertices @ _collada_to_metres_z_up(path).T
+            raw = np.array(coal.MeshLoader().load(str(path)).vertices())
+            vertices = (raw @ _collada_to_metres_z_up(path).T).astype(np.float32)
     except (OSError, ValueError, RuntimeError):
         return None
     if len(vertices) == 0 or not np.isfinite(vertices).all():
         return None
-    # a mesh lists each vertex once a triangle
-    vertices = np.unique(vertices, axis=0)
     vertices.flags.writeable = False
     return vertices
 
@@ -151,7 +151,7 @@ def _collada_to_metres_z_up(path: Path) -> Array:
     return metres * np.eye(3)
 
 
-def _read_binary_stl(path: Path) -> Array | None:
+def _read_binary_stl(path: Path) -> Vertices | None:
     """Read the vertices of a binary STL file; None for any other format."""
     if path.suffix.lower() != ".stl":
         return None
@@ -163,4 +163,4 @@ def _read_binary_stl(path: Path) -> Array | None:
         return None
     records = np.frombuffer(content, dtype=np.uint8, count=50 * count, offset=84)
     triangles = records.reshape(count, 50)[:, 12:48].copy().view("<f4")
-    return triangles.reshape(-1, 3).astype(np.float64)
+    return triangles.reshape(-1, 3)

@@ -106,7 +106,9 @@ def only_if_named_and_upright(skeleton: Skeleton, found: Found) -> Found:
         named = any(LEG_NAME.search(skeleton.names[body]) for body in path)
         above = float(skeleton.com @ skeleton.up) - skeleton.lowest(path[-1])
         if not named or above < LEG_DROP * skeleton.reach(path):
-            return Found({}, {}, "no mirrored pair of chains reaches down to the ground")
+            return Found(
+                {}, {}, "no mirrored pair of chains reaches down to the ground"
+            )
     return found
 
 
@@ -140,7 +142,9 @@ def assemble_limbs(
             tuple(skeleton.names[body] for body in path),
             skeleton.end_link(path[-1]),
             tuple(skeleton.names[body] for body in sorted(own)),
-            skeleton.reach(path, soles_in_foot.get(side) if kind == "leg" and side else None),
+            skeleton.reach(
+                path, soles_in_foot.get(side) if kind == "leg" and side else None
+            ),
             origins.get(name, DETECTED),
         )
         free.difference_update(own)

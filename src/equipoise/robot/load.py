@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from equipoise.errors import NameNotFoundError, RobotFileError, UnknownRobotError
 from equipoise.robot.build import build_model
@@ -141,9 +140,7 @@ class _Assembly:
             side: path[: path.index(feet[side]) + 1]
             for side, path in found.legs.items()
         }
-        sole_points = {
-            side: self.point_in_body(sole) for side, sole in soles.items()
-        }
+        sole_points = {side: self.point_in_body(sole) for side, sole in soles.items()}
         limbs = assemble_limbs(
             skeleton, legs, found.arms, self.limb_origins(), sole_points
         )
@@ -221,7 +218,7 @@ class _Assembly:
         for name, joints in self.settings.limbs.items():
             side, _, kind = name.partition("_")
             bodies = tuple(self.body(joint) for joint in joints)
-            for upper, lower in zip(bodies, bodies[1:], strict=False):
+            for upper, lower in pairwise(bodies):
                 if upper not in skeleton.path(lower):
                     raise RobotFileError(
                         f"{self.settings.source}: limb '{name}': joint "
@@ -265,10 +262,12 @@ class _Assembly:
         """Return the base axis nearest to a direction when it is all but along it."""
         forward = forward / np.linalg.norm(forward)
         axis = np.round(forward)
-        return axis if float(forward @ axis) > np.cos(np.radians(10.0)) else forward
+        near = float(forward @ axis) > np.cos(np.radians(10.0))
+        return np.asarray(axis if near else forward)
 
     def level_axis(self, up: Array) -> Array:
-        return np.eye(3)[next(axis for axis in (0, 1, 2) if abs(up[axis]) < 0.5)]
+        axis = next(axis for axis in (0, 1, 2) if abs(up[axis]) < 0.5)
+        return np.asarray(np.eye(3)[axis])
 
     def soles(
         self, found: Found, skeleton: Skeleton, forward: Array
@@ -286,9 +285,7 @@ class _Assembly:
                 continue
             if given.link not in self.description.link_by_name:
                 names = [link.name for link in self.description.links]
-                raise NameNotFoundError(
-                    "link", given.link, names, self.settings.source
-                )
+                raise NameNotFoundError("link", given.link, names, self.settings.source)
             frame = self.model.frames[self.model.getBodyId(given.link)]
             if frame.parentJoint not in path:
                 raise RobotFileError(
@@ -307,7 +304,9 @@ class _Assembly:
 
     def point_in_body(self, sole: Sole) -> Array:
         frame = self.model.frames[self.model.getBodyId(sole.link)]
-        return np.array(frame.placement.act(np.array(sole.transform_sole_to_link[:3, 3])))
+        return np.array(
+            frame.placement.act(np.array(sole.transform_sole_to_link[:3, 3]))
+        )
 
     def postures(
         self,
@@ -355,16 +354,17 @@ class _Assembly:
             if joint.kind in ("fixed", "spherical", "floating"):
                 continue
             own = {**default, **self.settings.actuators.get(joint.name, {})}
-            actuator = Actuator(
-                joint.name,
-                joint.armature,
-                joint.damping,
-                joint.friction,
-                joint.effort_limit,
-                joint.velocity_limit,
-                joint.lower,
-                joint.upper,
-                self.settings.source if own else "robot file",
+            actuators.append(
+                Actuator(
+                    joint.name,
+                    own.get("rotor_inertia", joint.armature),
+                    own.get("viscous_friction", joint.damping),
+                    own.get("coulomb_friction", joint.friction),
+                    own.get("effort_limit", joint.effort_limit),
+                    own.get("velocity_limit", joint.velocity_limit),
+                    joint.lower,
+                    joint.upper,
+                    self.settings.source if own else "robot file",
+                )
             )
-            actuators.append(replace(actuator, **own))
         return tuple(actuators)

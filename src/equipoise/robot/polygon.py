@@ -6,6 +6,8 @@ import numpy as np
 
 from equipoise.robot.description import Array
 
+DIRECTIONS = 16
+
 
 def convex_hull(points: Array) -> Array:
     """Return the convex hull of points in the plane, counter-clockwise.
@@ -16,11 +18,30 @@ def convex_hull(points: Array) -> Array:
     Args:
         points: Shape (n, 2), n ≥ 1.
     """
-    ordered = np.unique(np.asarray(points, dtype=np.float64), axis=0)
+    ordered = np.unique(_without_inner(np.asarray(points, dtype=np.float64)), axis=0)
     if len(ordered) < 3:
         return ordered
     lower, upper = _half_hull(ordered), _half_hull(ordered[::-1])
     return np.array(lower[:-1] + upper[:-1])
+
+
+def _without_inner(points: Array) -> Array:
+    """Drop points that are well inside the hull, so that few remain to sort.
+
+    What is inside the polygon of the extreme points in a few directions cannot be
+    a corner of the hull (Akl and Toussaint).
+    """
+    if len(points) < 4 * DIRECTIONS:
+        return points
+    angle = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    directions = np.column_stack([np.cos(angle), np.sin(angle)])
+    corners = points[np.argmax(points @ directions.T, axis=0)]
+    edges = np.roll(corners, -1, axis=0) - corners
+    normals = np.column_stack([-edges[:, 1], edges[:, 0]])
+    depth = points @ normals.T - np.sum(corners * normals, axis=1)
+    degenerate = np.all(edges == 0.0, axis=1)
+    inside = np.all((depth > 0.0) | degenerate, axis=1)
+    return np.asarray(points[~inside])
 
 
 def _half_hull(points: Array) -> list[Array]:
@@ -46,7 +67,7 @@ def area(polygon: Array) -> float:
 
 
 def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
-    """Drop the corners that matter least.
+    """Drop the corners that matter least, keeping length and width.
 
     Args:
         polygon: Convex, counter-clockwise, shape (k, 2).
@@ -63,6 +84,8 @@ def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
         loss = np.array(
             [0.5 * _turn(a, b, c) for a, b, c in zip(before, kept, after, strict=True)]
         )
+        for extremes in (kept.argmin(axis=0), kept.argmax(axis=0)):
+            loss[extremes] = np.inf
         least = int(np.argmin(loss))
         if len(kept) <= corners and loss[least] > area_loss * whole:
             break

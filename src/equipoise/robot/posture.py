@@ -92,7 +92,9 @@ def level_soles(
         step = np.zeros(model.nv)
         step[columns] = -part.T @ np.linalg.solve(damped, error)
         q = pin.integrate(model, q, step)
-        q[7:] = np.clip(q[7:], model.lowerPositionLimit[7:], model.upperPositionLimit[7:])
+        q[7:] = np.clip(
+            q[7:], model.lowerPositionLimit[7:], model.upperPositionLimit[7:]
+        )
         error, jacobian = _levelness(model, q, soles, up)
     return q, float(np.abs(error).max())
 

@@ -30,7 +30,9 @@ def to_settings_toml(robot: Robot) -> str:
         lines += _actuator(actuator)
     for name, q in robot.postures.items():
         lines += ["", f"[postures.{_key(name)}]"]
-        for joint, joint_name in zip(robot.model.joints, robot.model.names, strict=True):
+        for joint, joint_name in zip(
+            robot.model.joints, robot.model.names, strict=True
+        ):
             if joint_name in ("universe", "root_joint"):
                 continue
             values = q[joint.idx_q : joint.idx_q + joint.nq]

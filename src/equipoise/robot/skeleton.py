@@ -55,9 +55,7 @@ class Skeleton:
     @cached_property
     def com(self) -> Array:
         """Centre of mass in base coordinates [m], shape (3,)."""
-        return np.array(
-            pin.centerOfMass(self.model, self.model.createData(), self.q)
-        )
+        return np.array(pin.centerOfMass(self.model, self.model.createData(), self.q))
 
     def pose(self, body: int) -> pin.SE3:
         """Return the pose of a moving body in base coordinates."""

@@ -16,6 +16,8 @@ from equipoise.robot.skeleton import Skeleton
 # Points this far above the lowest still belong to the sole, as a share of the
 # foot's extent: rounded edges of meshes.
 SLAB = 0.025
+# A foot whose level slab covers this share of its outline stands flat.
+FLAT_SHARE = 0.5
 # A tilted face replaces the level slab when it is larger by this factor.
 FACE_IS_LARGER = 1.3
 FACE_TILT = np.cos(np.radians(60.0))
@@ -31,13 +33,13 @@ HEEL_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
-    """The touching points of one body.
+class Cloud:
+    """Points of one body that are, or may be, on the ground.
 
     Attributes:
         body: Pinocchio joint index of the body.
         points: In the body's coordinates [m], shape (k, 3), k ≥ 1.
-        up: Normal of their plane, pointing away from the ground, in the body's
+        up: Normal of the ground, or of the sole once that is known, in the body's
             axes, shape (3,).
         bottom: Height of the lowest point above the base's origin [m].
         origin: Which geometry they are from.
@@ -74,21 +76,18 @@ def find_sole(
     Returns:
         The sole, and the body that carries it.
     """
-    contacts = [
-        contact
-        for body in path[-2:]
-        if (contact := _find_contact(skeleton, description, body)) is not None
-    ]
-    if not contacts:
+    clouds = [_cloud(skeleton, description, body) for body in path[-2:]]
+    known = [cloud for cloud in clouds if cloud is not None]
+    if not known:
         return _estimate(skeleton, side, path, forward), path[-1]
-    ground = min(contact.bottom for contact in contacts)
-    touching = [
-        contact
-        for contact in contacts
-        if contact.bottom - ground < SLAB * skeleton.extent
+    ground = min(cloud.bottom for cloud in known)
+    contacts = [
+        _contact(cloud)
+        for cloud in known
+        if cloud.bottom - ground < SLAB * skeleton.extent
     ]
     # toes may have a joint of their own: the foot is the larger flat
-    contact = max(touching, key=lambda contact: (contact.flat_area, contact.body))
+    contact = max(contacts, key=lambda contact: (contact.flat_area, contact.body))
     return _sole_of(skeleton, side, contact, forward), contact.body
 
 
@@ -104,38 +103,43 @@ def make_sole(
     return Sole(side, link, transform_sole_to_link, frozen_array(polygon), origin)
 
 
-def _find_contact(
-    skeleton: Skeleton, description: Description, body: int
-) -> Contact | None:
-    """Return what touches the ground of one body, or None without geometry."""
-    up = np.array(skeleton.pose(body).rotation.T @ skeleton.up)
+def _cloud(skeleton: Skeleton, description: Description, body: int) -> Cloud | None:
+    """Return the points of one body's shapes, or None without geometry."""
+    pose = skeleton.pose(body)
+    up = np.array(pose.rotation.T @ skeleton.up)
     clouds: list[Array] = []
     kinds: set[str] = set()
     for name in skeleton.links(body):
         shapes, kind = link_shapes(description.link_by_name[name])
         placement = skeleton.link_in_body(name)
         for shape in filter(shape_is_known, shapes):
-            down_in_link = placement.rotation.T @ -up
-            points = contact_points(shape, down_in_link)
+            points = contact_points(shape, placement.rotation.T @ -up)
             clouds.append(points @ placement.rotation.T + placement.translation)
             kinds.add(kind)
     if not clouds:
         return None
     points = np.vstack(clouds)
+    bottom = float((points @ up).min() + pose.translation @ skeleton.up)
+    return Cloud(body, points, up, bottom, " and ".join(sorted(kinds)))
+
+
+def _contact(cloud: Cloud) -> Cloud:
+    """Return the part of a cloud that touches the ground, with its normal."""
+    points, up = cloud.points, cloud.up
     depth = SLAB * float(np.linalg.norm(np.ptp(points, axis=0)))
     best = _slab(points, up, depth)
-    for normal in _face_normals(points, up):
-        face = _slab(points, normal, depth)
-        if _hull_area(face, normal) > FACE_IS_LARGER * _hull_area(best, up):
-            best, up = face, normal
-    placed = best @ skeleton.pose(body).rotation.T + skeleton.pose(body).translation
-    bottom = float((placed @ skeleton.up).min())
-    return Contact(body, best, up, bottom, " and ".join(sorted(kinds)))
+    level = _hull_area(best, up)
+    if level < FLAT_SHARE * _hull_area(points, up):  # a tilted or rounded foot
+        for normal in _face_normals(points, up):
+            face = _slab(points, normal, depth)
+            if _hull_area(face, normal) > FACE_IS_LARGER * level:
+                best, up = face, normal
+    return Cloud(cloud.body, best, up, cloud.bottom, cloud.origin)
 
 
 def _slab(points: Array, up: Array, depth: float) -> Array:
     heights = points @ up
-    return points[heights <= heights.min() + depth]
+    return np.asarray(points[heights <= heights.min() + depth])
 
 
 def _hull_area(points: Array, up: Array) -> float:
@@ -173,7 +177,7 @@ def _plane_axes(up: Array) -> Array:
     return np.array([first, np.cross(up, first)])
 
 
-def _sole_of(skeleton: Skeleton, side: Side, contact: Contact, forward: Array) -> Sole:
+def _sole_of(skeleton: Skeleton, side: Side, contact: Cloud, forward: Array) -> Sole:
     pose = _sole_pose(skeleton, contact.body, contact.up, contact.points, forward)
     polygon = (contact.points - pose[:3, 3]) @ pose[:3, :2]
     link, transform_sole_to_link = skeleton.in_link(contact.body, pose)

@@ -45,7 +45,8 @@ def read_urdf(root: Element, path: Path) -> Description:
     """
     if any("xacro" in element.tag for element in root.iter()):
         raise RobotFileError(
-            f"{path}: holds xacro macros; expand it first: xacro {path.name} > robot.urdf"
+            f"{path}: holds xacro macros; expand it first: "
+            f"xacro {path.name} > robot.urdf"
         )
     reader = _Reader(path)
     links = tuple(reader.link(element) for element in root.findall("link"))
@@ -60,7 +61,7 @@ def read_urdf(root: Element, path: Path) -> Description:
 
 
 def _without_explicit_floating_base(description: Description) -> Description:
-    """Drop a massless ``world`` link with one floating joint: the base floats anyway."""
+    """Drop a massless ``world`` above a floating joint: the base floats anyway."""
     below = description.joints_below[description.root]
     world = description.link_by_name[description.root]
     if len(below) != 1 or below[0].kind != "floating" or world.inertial is not None:
@@ -149,7 +150,9 @@ class _Reader:
                     self.number(element, "radius", f"{where}, {kind} radius"),
                     self.number(element, "length", f"{where}, {kind} length"),
                 )
-                return Shape("cylinder" if kind == "cylinder" else "capsule", size, pose)
+                return Shape(
+                    "cylinder" if kind == "cylinder" else "capsule", size, pose
+                )
             case "mesh":
                 name = element.get("filename", "")
                 scale = self.vector(
@@ -178,7 +181,9 @@ class _Reader:
                 lower = self.number(limit, "lower", where, 0.0, finite=False)
                 upper = self.number(limit, "upper", where, 0.0, finite=False)
         elif kind in ("revolute", "prismatic"):
-            self.notices.append(f"{where} is {kind} without <limit>: taken as unlimited")
+            self.notices.append(
+                f"{where} is {kind} without <limit>: taken as unlimited"
+            )
         if lower > upper:
             raise self.error(f"{where} has lower limit {lower:g} above upper {upper:g}")
         dynamics = element.find("dynamics")

@@ -1,0 +1,37 @@
+"""Where tables go: the terminal's width, or all they need in a file or pipe."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# Wide enough that no table of ours is cut when nobody's terminal sets the width.
+UNBOUNDED_COLUMNS = 240
+
+
+def make_console() -> Console:
+    """Return a console that prints names as they are."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else UNBOUNDED_COLUMNS
+    return Console(markup=False, highlight=False, width=width)
+
+
+def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Return a table with a plain head.
+
+    Args:
+        headings: Column heads.
+        numbers: Those among them whose columns hold numbers.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in numbers else "left")
+    return table
