@@ -21,16 +21,19 @@ VECTOR = st.lists(LENGTH, min_size=3, max_size=3)
 
 
 def rx(angle: float) -> Array:
+    """Turn about x."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1.0]])
 
 
 def rz(angle: float) -> Array:
+    """Turn about z."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
 
 
 def shift(x: float, y: float, z: float) -> Array:
+    """Move along the axes."""
     matrix = np.eye(4)
     matrix[:3, 3] = x, y, z
     return matrix
@@ -87,6 +90,7 @@ def dh_tables(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def frames_by_hand(limb: dict[str, Any], q: Array) -> list[Array]:
+    """Return frames 0 to n as products of elementary motions."""
     base = limb["base"]
     pose = shift(*base["xyz"]) @ rz(base["rpy"][2])
     row_0 = limb["row_0"] | {"kind": "revolute"}
@@ -170,7 +174,7 @@ def test_estimate_is_a_cylinder_along_the_span() -> None:
 
 def test_estimates_are_told() -> None:
     """The reader says which inertias it had to estimate, and how."""
-    (notice,) = read_dh(TABLE, "arm.toml").notices
+    (notice,) = read_dh(TABLE, "arm.toml").assumptions
     assert notice.startswith("3 links have no inertia in the file (base, upper, lower)")
     assert "1000 kg/m³" in notice
 
@@ -313,6 +317,7 @@ BROKEN = [
     (("dh", "arm", "convention"), "standart", "(did you mean 'standard'?)"),
     (("dh", "arm", "rows", 1, "kind"), "ball", "choose from revolute, prismatic"),
     (("dh", "arm", "rows", 1, "a"), math.nan, "rows 2 ('elbow'): 'a' is nan"),
+    (("dh", "arm", "rows", 1, "a"), 10**400, "not a finite number below 1e+12"),
     (("dh", "arm", "rows", 1, "a"), True, "'a' is True, not a finite number"),
     (("dh", "arm", "rows", 1, "theta"), "half pi", "'theta' is 'half pi'"),
     (("dh", "arm", "rows", 1, "centroid"), [0, 0], "'centroid' needs 3 numbers, has 2"),
@@ -360,7 +365,9 @@ def test_missing_key_is_named() -> None:
     """A row without one of its parameters is refused by that parameter's name."""
     table = copy.deepcopy(TABLE)
     del table["dh"]["arm"]["rows"][0]["alpha"]
-    with pytest.raises(RobotFileError, match=r"rows 1 \('shoulder'\): 'alpha' is missing"):
+    with pytest.raises(
+        RobotFileError, match=r"rows 1 \('shoulder'\): 'alpha' is missing"
+    ):
         read_dh(table, "arm.toml")
 
 

@@ -57,7 +57,6 @@ def transform(rotation: ArrayLike | None = None, translation: ArrayLike = 0.0) -
     return matrix
 
 
-
 @dataclass(frozen=True, eq=False)
 class Inertial:
     """Mass distribution of one link.
@@ -156,6 +155,7 @@ class Description:
         joints: All joints. Children of a link are visited in this order.
         root: Name of the root link.
         notices: What the reader could not represent, one sentence each.
+        assumptions: What the reader chose where the file is silent, likewise.
         postures: Named joint positions from the file, each {joint: values}.
     """
 
@@ -165,6 +165,7 @@ class Description:
     root: str
     notices: tuple[str, ...] = ()
     postures: dict[str, dict[str, Array]] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
 
     @cached_property
     def link_by_name(self) -> dict[str, Link]:

@@ -128,7 +128,7 @@ class _Assembly:
         self.source = source
         self.label = str(source or description.name)
         self.model = build_model(description)
-        self.assumptions = list(settings.assumptions)
+        self.assumptions = [*settings.assumptions, *description.assumptions]
         self.notes = list(description.notices)
 
     def robot(self) -> Robot:

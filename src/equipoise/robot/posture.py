@@ -34,7 +34,8 @@ def stand(
         model: Pinocchio model.
         q_joints: Configuration whose joints are kept, shape (nq,).
         soles: Soles by side; without any the base stays at the origin.
-        rotation_base_to_world: Attitude of the base, shape (3, 3).
+        rotation_base_to_world: Attitude of the base with level soles, (3, 3). The
+            base is tilted from it as far as the soles ask for.
 
     Returns:
         A read-only configuration, shape (nq,).
@@ -45,6 +46,8 @@ def stand(
     quaternion.normalize()
     q[3:7] = quaternion.coeffs()
     if soles:
+        normal = np.mean([pose[:3, 2] for pose in _sole_poses(model, q, soles)], axis=0)
+        q[3:7] = (_turn_upright(normal) * quaternion).coeffs()
         poses = _sole_poses(model, q, soles)
         middle = np.mean([pose[:3, 3] for pose in poses], axis=0)
         q[:2] = -middle[:2]
@@ -125,6 +128,11 @@ def _levelness(
         errors.append(np.array([heights[0][0] - heights[1][0]]))
         rows.append((heights[0][1] - heights[1][1])[None, :])
     return np.concatenate(errors), np.vstack(rows)
+
+
+def _turn_upright(normal: Array) -> pin.Quaternion:
+    """Return the smallest rotation that turns a direction up."""
+    return pin.Quaternion.FromTwoVectors(normal, np.array([0.0, 0.0, 1.0]))
 
 
 def _sole_poses(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> list[Array]:
