@@ -13,7 +13,7 @@ import tyro
 class Export:
     """Write a robot as a new URDF or MJCF file, with its settings beside it."""
 
-    robot: Annotated[str, tyro.conf.arg(metavar="ROBOT")]
+    robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
     """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
 
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]

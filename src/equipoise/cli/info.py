@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Info:
     """Show masses, limbs, soles, centre of mass and what looks wrong."""
 
-    robot: Annotated[str, tyro.conf.arg(metavar="ROBOT")]
+    robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
     """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
 
     json: bool = False

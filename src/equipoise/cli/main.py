@@ -53,7 +53,7 @@ def run(words: list[str]) -> int:
                 "ROBOT is a catalogue name or a path to a URDF or MJCF file."
             ),
             args=words or ["--help"],
-            config=(tyro.conf.PositionalRequiredArgs, tyro.conf.FlagCreatePairsOff),
+            config=(tyro.conf.FlagCreatePairsOff,),
         )
         return verb.run()
     except EquipoiseError as error:

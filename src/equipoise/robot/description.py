@@ -234,12 +234,16 @@ def rotation_from_quaternion(wxyz: Sequence[float]) -> Array:
 
 
 def rpy_from_rotation(rotation: Array) -> Array:
-    """Return roll, pitch and yaw of a rotation [rad], pitch in [-π/2, π/2]."""
-    horizontal = float(np.hypot(rotation[0, 0], rotation[1, 0]))
-    pitch = np.arctan2(-rotation[2, 0], horizontal)
-    if horizontal < 1e-9:  # gimbal lock: yaw is free, take zero
-        roll = np.arctan2(-rotation[1, 2], rotation[1, 1])
-        return np.array([roll, pitch, 0.0])
-    roll = np.arctan2(rotation[2, 1], rotation[2, 2])
+    """Return roll, pitch and yaw of a rotation [rad], pitch in [-π/2, π/2].
+
+    Exact to rounding near gimbal lock too: there yaw is mostly noise, and the roll
+    that belongs to this yaw makes up for it.
+    """
     yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
+    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    roll = np.arctan2(
+        sin * rotation[0, 2] - cos * rotation[1, 2],
+        cos * rotation[1, 1] - sin * rotation[0, 1],
+    )
     return np.array([roll, pitch, yaw])

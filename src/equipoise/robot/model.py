@@ -223,6 +223,18 @@ class Robot:
             if limb.kind == kind and limb.side is not None
         }
 
+    def write_urdf(self, path: Path | str) -> None:
+        """Write the robot as URDF; see :func:`equipoise.robot.write.write_urdf`."""
+        from equipoise.robot.write import write_urdf
+
+        write_urdf(self, path)
+
+    def write_mjcf(self, path: Path | str) -> None:
+        """Write the robot as MJCF; see :func:`equipoise.robot.write.write_mjcf`."""
+        from equipoise.robot.write import write_mjcf
+
+        write_mjcf(self, path)
+
     def frame_id(self, frame: str) -> int:
         """Return Pinocchio's index of a frame (a link, a joint, a fixed frame)."""
         if not self.model.existFrame(frame):

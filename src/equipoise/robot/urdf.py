@@ -8,6 +8,7 @@ so that every joint kind survives a round trip through this format.
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -287,7 +288,10 @@ class _Reader:
             if default is not None:
                 return default
             raise self.error(f"{where} is missing")
-        return self.to_float(text, f"{where}, {key}", finite=finite)
+        value = self.to_float(text, f"{where}, {key}", finite=finite)
+        # urdfdom refuses "inf", so exporters write the largest number for it
+        unlimited = not finite and abs(value) >= sys.float_info.max
+        return math.copysign(math.inf, value) if unlimited else value
 
     def to_float(self, text: str, where: str, *, finite: bool = True) -> float:
         try:
