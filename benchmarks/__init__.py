@@ -1,0 +1,1 @@
+"""Equipoise against its peers, measured side by side: ``python -m benchmarks``."""

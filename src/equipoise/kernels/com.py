@@ -1,0 +1,89 @@
+"""Centre of mass of many configurations, and its Jacobian."""
+
+# mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
+
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+from numpy.typing import NDArray
+
+from equipoise.kernels.bodies import MOMENT, ORIGIN, make_bodies
+from equipoise.kernels.columns import make_columns
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.runtime import MODULE_OPTIONS
+from equipoise.kernels.tree import DeviceTree
+
+
+def com(tree: DeviceTree, q: NDArray[Any]) -> NDArray[Any]:
+    """Return centres of mass [m], shape (n, 3), of configurations (n, nq)."""
+    kernel = _make_kernels(tree.scalar, tree.width).com
+    (position,) = tree.run(kernel, ORIGIN + 1, [q], [tree.result(len(q), 3)])
+    return position
+
+
+def com_and_jacobian(
+    tree: DeviceTree, q: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return centres of mass (n, 3) and Jacobians (n, 3, nv) of configurations."""
+    kernel = _make_kernels(tree.scalar, tree.width).com_jacobian
+    results = [tree.result(len(q), 3), tree.result(len(q), 3, tree.nv)]
+    position, jacobian = tree.run(kernel, MOMENT + 1, [q], results)
+    return position, jacobian
+
+
+@functools.cache
+def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
+    lanes = make_lanes(scalar, width)
+    Lanes3, store = lanes.Lanes3, lanes.store
+    bodies = make_bodies(scalar, width)
+    Tree, start, place, local = bodies.Tree, bodies.start, bodies.place, bodies.local
+    store_columns = make_columns(scalar, width).store_columns
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def com(
+        tree: Tree,
+        q: wp.array2d[scalar],
+        scratch: wp.array3d[Lanes3],
+        position: wp.array2d[scalar],
+    ) -> None:
+        t = wp.tid()
+        start(scratch, t)
+        for first in range(t * width, q.shape[0], scratch.shape[2] * width):
+            moment = Lanes3()
+            for j in range(1, tree.bodies):
+                place(tree, j, q, first, scratch, t)
+                moment = moment + tree.mass[j] * scratch[j, ORIGIN, t]
+                moment = moment + local(scratch, j, t, tree.moment[j])
+            store(position, first, 0, (scalar(1.0) / tree.total_mass) * moment)
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def com_jacobian(
+        tree: Tree,
+        q: wp.array2d[scalar],
+        scratch: wp.array3d[Lanes3],
+        position: wp.array2d[scalar],
+        jacobian: wp.array3d[scalar],
+    ) -> None:
+        t = wp.tid()
+        start(scratch, t)
+        per_mass = scalar(1.0) / tree.total_mass
+        for first in range(t * width, q.shape[0], scratch.shape[2] * width):
+            for j in range(1, tree.bodies):
+                place(tree, j, q, first, scratch, t)
+                moment = tree.mass[j] * scratch[j, ORIGIN, t]
+                moment = moment + local(scratch, j, t, tree.moment[j])
+                scratch[j, MOMENT, t] = moment
+            scratch[0, MOMENT, t] = Lanes3()
+            for back in range(1, tree.bodies):
+                j = tree.bodies - back
+                parent = tree.parent[j]
+                moment = scratch[j, MOMENT, t]
+                scratch[parent, MOMENT, t] = scratch[parent, MOMENT, t] + moment
+                share = per_mass * tree.mass_below[j]
+                lever = per_mass * moment - share * scratch[j, ORIGIN, t]
+                store_columns(tree, j, scratch, t, share, lever, jacobian, first)
+            store(position, first, 0, per_mass * scratch[0, MOMENT, t])
+
+    return SimpleNamespace(com=com, com_jacobian=com_jacobian)

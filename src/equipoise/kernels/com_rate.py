@@ -1,0 +1,159 @@
+"""Velocity of the centre of mass, and how its Jacobian changes with time."""
+
+# ruff: noqa: SIM109 (kernels have no `in`)
+# mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
+
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+from numpy.typing import NDArray
+
+from equipoise.kernels.bodies import (
+    MOMENT,
+    MOMENTUM,
+    OMEGA,
+    ORIGIN,
+    VELOCITY,
+    Z,
+    make_bodies,
+)
+from equipoise.kernels.joints import (
+    CONTINUOUS,
+    FLOATING,
+    HELICAL,
+    PRISMATIC,
+    REVOLUTE,
+)
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.runtime import MODULE_OPTIONS
+from equipoise.kernels.tree import DeviceTree
+
+
+def com_velocity(tree: DeviceTree, q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    """Return velocities of the centre of mass [m/s], shape (n, 3)."""
+    kernel = _make_kernels(tree.scalar, tree.width).com_velocity
+    (velocity,) = tree.run(kernel, VELOCITY + 1, [q, v], [tree.result(len(q), 3)])
+    return velocity
+
+
+def com_jacobian_rate(
+    tree: DeviceTree, q: NDArray[Any], v: NDArray[Any]
+) -> NDArray[Any]:
+    """Return time derivatives of the CoM Jacobian along v, shape (n, 3, nv)."""
+    kernel = _make_kernels(tree.scalar, tree.width).com_jacobian_rate
+    results = [tree.result(len(q), 3, tree.nv)]
+    (rate,) = tree.run(kernel, MOMENTUM + 1, [q, v], results)
+    return rate
+
+
+@functools.cache
+def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
+    lanes = make_lanes(scalar, width)
+    Lanes3, cross = lanes.Lanes3, lanes.cross
+    store, store_column = lanes.store, lanes.store_column
+    bodies = make_bodies(scalar, width)
+    Tree, start, place = bodies.Tree, bodies.start, bodies.place
+    move, local = bodies.move, bodies.local
+
+    @wp.func
+    def momentum_of(tree: Tree, j: int, scratch: wp.array3d[Lanes3], t: int) -> Lanes3:
+        arm = local(scratch, j, t, tree.moment[j])
+        return tree.mass[j] * scratch[j, VELOCITY, t] + cross(scratch[j, OMEGA, t], arm)
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def com_velocity(
+        tree: Tree,
+        q: wp.array2d[scalar],
+        v: wp.array2d[scalar],
+        scratch: wp.array3d[Lanes3],
+        velocity: wp.array2d[scalar],
+    ) -> None:
+        t = wp.tid()
+        start(scratch, t)
+        for first in range(t * width, q.shape[0], scratch.shape[2] * width):
+            momentum = Lanes3()
+            for j in range(1, tree.bodies):
+                place(tree, j, q, first, scratch, t)
+                move(tree, j, v, first, scratch, t)
+                momentum = momentum + momentum_of(tree, j, scratch, t)
+            store(velocity, first, 0, (scalar(1.0) / tree.total_mass) * momentum)
+
+    @wp.func
+    def turning(a: Lanes3, omega: Lanes3, lever: Lanes3, lever_rate: Lanes3) -> Lanes3:
+        """Return d/dt (a × lever) of an axis that turns with ``omega``."""
+        return cross(cross(omega, a), lever) + cross(a, lever_rate)
+
+    @wp.func
+    def store_column_rates(
+        tree: Tree,
+        j: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+        share: scalar,
+        lever: Lanes3,
+        lever_rate: Lanes3,
+        out: wp.array3d[scalar],
+        first: int,
+    ) -> None:
+        """Write the time derivative of what ``store_columns`` writes."""
+        kind = tree.kind[j]
+        at = tree.idx_v[j]
+        omega = scratch[j, OMEGA, t]
+        if kind == REVOLUTE or kind == CONTINUOUS:
+            turned = turning(scratch[j, Z, t], omega, lever, lever_rate)
+            store_column(out, first, 0, at, turned)
+        elif kind == PRISMATIC:
+            store_column(out, first, 0, at, share * cross(omega, scratch[j, Z, t]))
+        elif kind == HELICAL:
+            z = scratch[j, Z, t]
+            screwed = turning(z, omega, lever, lever_rate)
+            screwed = screwed + (share * tree.pitch[j]) * cross(omega, z)
+            store_column(out, first, 0, at, screwed)
+        else:
+            if kind == FLOATING:
+                for axis in range(3):
+                    moved = share * cross(omega, scratch[j, axis, t])
+                    store_column(out, first, 0, at + axis, moved)
+                at = at + 3
+            for axis in range(3):
+                spun = turning(scratch[j, axis, t], omega, lever, lever_rate)
+                store_column(out, first, 0, at + axis, spun)
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def com_jacobian_rate(
+        tree: Tree,
+        q: wp.array2d[scalar],
+        v: wp.array2d[scalar],
+        scratch: wp.array3d[Lanes3],
+        rate: wp.array3d[scalar],
+    ) -> None:
+        t = wp.tid()
+        start(scratch, t)
+        per_mass = scalar(1.0) / tree.total_mass
+        for first in range(t * width, q.shape[0], scratch.shape[2] * width):
+            for j in range(1, tree.bodies):
+                place(tree, j, q, first, scratch, t)
+                move(tree, j, v, first, scratch, t)
+                moment = tree.mass[j] * scratch[j, ORIGIN, t]
+                moment = moment + local(scratch, j, t, tree.moment[j])
+                scratch[j, MOMENT, t] = moment
+                scratch[j, MOMENTUM, t] = momentum_of(tree, j, scratch, t)
+            for back in range(1, tree.bodies):
+                j = tree.bodies - back
+                parent = tree.parent[j]
+                moment = scratch[j, MOMENT, t]
+                momentum = scratch[j, MOMENTUM, t]
+                scratch[parent, MOMENT, t] = scratch[parent, MOMENT, t] + moment
+                scratch[parent, MOMENTUM, t] = scratch[parent, MOMENTUM, t] + momentum
+                share = per_mass * tree.mass_below[j]
+                lever = per_mass * moment - share * scratch[j, ORIGIN, t]
+                lever_rate = per_mass * momentum - share * scratch[j, VELOCITY, t]
+                store_column_rates(
+                    tree, j, scratch, t, share, lever, lever_rate, rate, first
+                )
+
+    return SimpleNamespace(
+        com_velocity=com_velocity, com_jacobian_rate=com_jacobian_rate
+    )

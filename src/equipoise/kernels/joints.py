@@ -1,0 +1,3 @@
+"""Joint kinds as kernels number them."""
+
+REVOLUTE, CONTINUOUS, PRISMATIC, HELICAL, SPHERICAL, FLOATING = range(6)

@@ -1,0 +1,100 @@
+"""Vectors of several configurations side by side.
+
+A CPU core adds and multiplies four float64 numbers at once, so a thread works on
+four configurations of the same robot together: in *lanes*. Every number becomes
+``Lanes`` (one entry for each configuration) and every 3-vector ``Lanes3`` (three
+rows of lanes). On a GPU there is one lane and the same source.
+"""
+
+# mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
+
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+
+@functools.cache
+def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
+    """Return types and Warp functions for ``width`` configurations side by side.
+
+    The namespace holds the types ``Lanes`` and ``Lanes3``, and:
+
+    - ``scale(s, a)``: s a, where s differs from lane to lane
+    - ``cross(a, b)``: a × b
+    - ``combine(x, y, z, a)``: a₀ x + a₁ y + a₂ z, a the same in all lanes
+    - ``resolve(x, y, z, a)``: (x·a, y·a, z·a)
+    - ``load(values, first, column)``: a column of rows first, first + 1, …
+    - ``store(values, first, column, a)``: the opposite, for 2-D results
+    - ``store_column(values, first, row, column, a)``: likewise, for 3-D results
+
+    Lanes beyond the last row repeat it.
+    """
+    Lanes = wp.types.vector(length=width, dtype=scalar)
+    Lanes3 = wp.types.matrix(shape=(3, width), dtype=scalar)
+    vec3 = wp.types.vector(length=3, dtype=scalar)
+
+    @wp.func
+    def scale(s: Lanes, a: Lanes3) -> Lanes3:
+        return wp.matrix_from_rows(
+            wp.cw_mul(s, a[0]), wp.cw_mul(s, a[1]), wp.cw_mul(s, a[2])
+        )
+
+    @wp.func
+    def cross(a: Lanes3, b: Lanes3) -> Lanes3:
+        return wp.matrix_from_rows(
+            wp.cw_mul(a[1], b[2]) - wp.cw_mul(a[2], b[1]),
+            wp.cw_mul(a[2], b[0]) - wp.cw_mul(a[0], b[2]),
+            wp.cw_mul(a[0], b[1]) - wp.cw_mul(a[1], b[0]),
+        )
+
+    @wp.func
+    def combine(x: Lanes3, y: Lanes3, z: Lanes3, a: vec3) -> Lanes3:
+        return a[0] * x + a[1] * y + a[2] * z
+
+    @wp.func
+    def dot(a: Lanes3, b: Lanes3) -> Lanes:
+        return wp.cw_mul(a[0], b[0]) + wp.cw_mul(a[1], b[1]) + wp.cw_mul(a[2], b[2])
+
+    @wp.func
+    def resolve(x: Lanes3, y: Lanes3, z: Lanes3, a: Lanes3) -> Lanes3:
+        return wp.matrix_from_rows(dot(x, a), dot(y, a), dot(z, a))
+
+    @wp.func
+    def load(values: wp.array2d[scalar], first: int, column: int) -> Lanes:
+        result = Lanes()
+        for i in range(width):
+            result[i] = values[wp.min(first + i, values.shape[0] - 1), column]
+        return result
+
+    @wp.func
+    def store(values: wp.array2d[scalar], first: int, column: int, a: Lanes3) -> None:
+        for i in range(width):
+            n = wp.min(first + i, values.shape[0] - 1)
+            values[n, column] = a[0, i]
+            values[n, column + 1] = a[1, i]
+            values[n, column + 2] = a[2, i]
+
+    @wp.func
+    def store_column(
+        values: wp.array3d[scalar], first: int, row: int, column: int, a: Lanes3
+    ) -> None:
+        for i in range(width):
+            n = wp.min(first + i, values.shape[0] - 1)
+            values[n, row, column] = a[0, i]
+            values[n, row + 1, column] = a[1, i]
+            values[n, row + 2, column] = a[2, i]
+
+    return SimpleNamespace(
+        Lanes=Lanes,
+        Lanes3=Lanes3,
+        vec3=vec3,
+        scale=scale,
+        cross=cross,
+        combine=combine,
+        resolve=resolve,
+        load=load,
+        store=store,
+        store_column=store_column,
+    )

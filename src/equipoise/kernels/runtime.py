@@ -1,0 +1,159 @@
+"""Warp, started quietly: devices, number types, compile options, launches."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import warp as wp
+from numpy.typing import DTypeLike, NDArray
+
+from equipoise.errors import EquipoiseError
+
+logger = logging.getLogger("equipoise")
+
+# No derivatives of kernels. Products and sums may be fused (one rounding
+# instead of two, never reordered); without this no CPU kernel is vectorised well.
+MODULE_OPTIONS = {
+    "enable_backward": False,
+    "fast_math": False,
+    "optimization_level": 3,
+    "cpu_compiler_flags": "-march=native -ffp-contract=fast",
+}
+
+SCALARS = {"float64": wp.float64, "float32": wp.float32}
+
+# Configurations that one CPU thread works on side by side: 32 bytes of numbers.
+CPU_LANES = {wp.float64: 4, wp.float32: 8}
+
+# Enough to fill any GPU of today; more threads only need more scratch memory.
+MAX_CUDA_THREADS = 1 << 16
+
+CUDA_BLOCK = 128
+
+_NO_DRIVER = "Could not find or load the NVIDIA CUDA driver"
+
+
+@functools.cache
+def start() -> None:
+    """Initialise Warp without its banner and its notice that there is no GPU."""
+    with wp.ScopedLogLevel(wp.LOG_WARNING), _native_notice_dropped(_NO_DRIVER):
+        wp.init()
+
+
+def device_named(name: str) -> wp.Device:
+    """Return a device by its name: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
+
+    Raises:
+        EquipoiseError: If this machine has no such device.
+    """
+    start()
+    valid = [device.alias for device in wp.get_devices()]
+    if wp.is_cuda_available():
+        valid.insert(1, "cuda")
+    if name not in valid:
+        raise EquipoiseError(
+            f"there is no device '{name}'; the devices here are: {', '.join(valid)}"
+        )
+    return wp.get_device(name)
+
+
+def scalar_named(dtype: DTypeLike) -> Any:
+    """Return Warp's number type for ``float64`` or ``float32``.
+
+    Raises:
+        EquipoiseError: For any other type.
+    """
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in SCALARS:
+        raise EquipoiseError(
+            f"dtype is '{name}'; batches are computed in: {', '.join(SCALARS)}"
+        )
+    return SCALARS[name]
+
+
+def lane_width(device: wp.Device, scalar: Any) -> int:
+    """Return how many configurations a thread works on side by side."""
+    return 1 if device.is_cuda else CPU_LANES[scalar]
+
+
+def thread_count(device: wp.Device, configurations: int) -> int:
+    """Return how many threads share a batch: on the CPU one, which loops."""
+    return min(configurations, MAX_CUDA_THREADS) if device.is_cuda else 1
+
+
+def to_device(values: NDArray[Any], scalar: Any, device: wp.Device) -> wp.array[Any]:
+    """Hand numbers to a device; on the CPU memory is shared where types agree."""
+    numbers = np.ascontiguousarray(values, dtype=wp.dtype_to_numpy(scalar))
+    return wp.array(numbers, dtype=scalar, device=device, copy=device.is_cuda)
+
+
+def empty_result(
+    shape: tuple[int, ...], scalar: Any, device: wp.Device, *, zeroed: bool = False
+) -> wp.array[Any]:
+    """Return an array for results.
+
+    NumPy allocates large arrays in huge pages, which Warp does not.
+    """
+    if device.is_cuda:
+        make = wp.zeros if zeroed else wp.empty
+        return make(shape, dtype=scalar, device=device)
+    allocate = np.zeros if zeroed else np.empty
+    values = allocate(shape, dtype=wp.dtype_to_numpy(scalar))
+    return wp.array(values, dtype=scalar, device=device, copy=False)
+
+
+def launch(
+    kernel: wp.Kernel, threads: int, inputs: Sequence[Any], device: wp.Device
+) -> None:
+    """Run a kernel, saying so in the log if it must be compiled first."""
+    block = CUDA_BLOCK if device.is_cuda else 1
+    with wp.ScopedLogLevel(wp.LOG_WARNING):
+        _announce_compilation(kernel, device.alias, block)
+        wp.launch(kernel, dim=threads, inputs=inputs, device=device, block_dim=block)
+
+
+@functools.cache
+def _announce_compilation(kernel: wp.Kernel, device: str, block: int) -> None:
+    module = kernel.module.get_module_identifier(block_dim=block)
+    folder = Path(wp.config.kernel_cache_dir or "", module)
+    suffixes = {".o"} if device == "cpu" else {".cubin", ".ptx"}
+    if not any(file.suffix in suffixes for file in folder.glob("*")):
+        _announce_once(device)
+
+
+@functools.cache
+def _announce_once(device: str) -> None:
+    logger.warning("compiling kernels for %s: some seconds, this once", device)
+
+
+@contextlib.contextmanager
+def _native_notice_dropped(notice: str) -> Iterator[None]:
+    """Hold back what native code prints to stderr, and print all but one notice."""
+    if sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as held:
+        original = os.dup(2)
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(original, 2)
+            os.close(original)
+            held.seek(0)
+            for line in held.read().decode(errors="replace").splitlines():
+                if notice not in line:
+                    print(line, file=sys.stderr)

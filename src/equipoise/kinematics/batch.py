@@ -1,0 +1,109 @@
+"""A robot's Pinocchio model as arrays for the batch kernels, kept for the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import DTypeLike
+
+from equipoise.errors import EquipoiseError
+from equipoise.robot.model import Robot
+
+if TYPE_CHECKING:
+    from equipoise.kernels.tree import DeviceTree, TreeArrays
+
+_trees: WeakKeyDictionary[Robot, dict[Any, DeviceTree]] = WeakKeyDictionary()
+
+
+def device_tree(
+    robot: Robot,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+    only: Iterable[str] | None = None,
+) -> DeviceTree:
+    """Return a robot's tree on a device, uploading it at the first call.
+
+    Args:
+        robot: The robot.
+        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
+        dtype: ``float64`` or ``float32``.
+        only: Joints whose bodies keep their mass, or None for all; the total mass
+            stays the whole robot's.
+
+    Raises:
+        EquipoiseError: For a device that is not there, or another type.
+    """
+    from equipoise.kernels import runtime, tree  # Warp takes 0.6 s to import
+
+    place = runtime.device_named(device)
+    scalar = runtime.scalar_named(dtype)
+    key = (place.alias, scalar, None if only is None else tuple(only))
+    known = _trees.setdefault(robot, {})
+    if key not in known:
+        known[key] = tree.upload(tree_arrays(robot, key[2]), scalar, place)
+    return known[key]
+
+
+def tree_arrays(robot: Robot, only: Iterable[str] | None = None) -> TreeArrays:
+    """Return a robot's tree as arrays, in Pinocchio's order of joints.
+
+    Args:
+        robot: The robot.
+        only: As for :func:`device_tree`.
+    """
+    from equipoise.kernels.joints import FLOATING
+    from equipoise.kernels.tree import TreeArrays
+
+    model = robot.model
+    joints = [_kind_axis_pitch(joint) for joint in list(model.joints)[1:]]
+    keeps_mass = np.ones(model.njoints)
+    if only is not None:
+        keeps_mass[:] = 0.0
+        keeps_mass[[robot.joint_id(name) for name in only]] = 1.0
+    keeps_mass[0] = 0.0  # what is fixed to the world does not move
+    return TreeArrays(
+        parent=np.array(model.parents, dtype=np.int32),
+        kind=np.array([FLOATING] + [kind for kind, _, _ in joints], dtype=np.int32),
+        axis=np.array([np.zeros(3)] + [axis for _, axis, _ in joints]),
+        pitch=np.array([0.0] + [pitch for _, _, pitch in joints]),
+        idx_q=np.array(model.idx_qs, dtype=np.int32),
+        idx_v=np.array(model.idx_vs, dtype=np.int32),
+        placement=np.array([pose.homogeneous for pose in model.jointPlacements]),
+        mass=np.array([body.mass for body in model.inertias]) * keeps_mass,
+        com=np.array([body.lever for body in model.inertias]),
+        inertia=np.array([body.inertia for body in model.inertias])
+        * keeps_mass[:, None, None],
+        total_mass=robot.mass,
+        nv=robot.nv,
+    )
+
+
+def _kind_axis_pitch(joint: pin.JointModel) -> tuple[int, Any, float]:
+    """Read kind, axis and pitch [m/rad] off a joint's motion subspace."""
+    from equipoise.kernels import joints
+
+    data = joint.createData()
+    lone = pin.Model()
+    lone.addJoint(0, joint, pin.SE3.Identity(), "joint")
+    lone.joints[1].calc(data, pin.neutral(lone))
+    subspace = np.asarray(data.S).reshape(6, -1)
+    match (joint.nq, joint.nv):
+        case (7, 6):
+            return joints.FLOATING, np.zeros(3), 0.0
+        case (4, 3):
+            return joints.SPHERICAL, np.zeros(3), 0.0
+        case (2, 1):
+            return joints.CONTINUOUS, subspace[3:, 0], 0.0
+        case (1, 1):
+            linear, axis = subspace[:3, 0], subspace[3:, 0]
+            if not axis.any():
+                return joints.PRISMATIC, linear, 0.0
+            pitch = float(linear @ axis)
+            return (joints.HELICAL if pitch else joints.REVOLUTE), axis, pitch
+    raise EquipoiseError(
+        f"joint model '{joint.shortname()}' is not supported in batches"
+    )

@@ -1,0 +1,148 @@
+"""Centre of mass, its velocity, its Jacobian and the Jacobian's rate of change.
+
+One configuration goes through Pinocchio, a batch through compiled kernels: the same
+functions, chosen by the shape of ``q``. Results are in world axes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike, DTypeLike
+
+from equipoise.kinematics.batch import device_tree
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
+
+
+class ComAndJacobian(NamedTuple):
+    """Centre of mass and its Jacobian.
+
+    Attributes:
+        com: Centre of mass [m], shape (3,) or (n, 3).
+        jacobian: ċ = J v, shape (3, nv) or (n, 3, nv).
+    """
+
+    com: Array
+    jacobian: Array
+
+
+def com(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """Return the centre of mass of the whole robot.
+
+    Args:
+        robot: The robot.
+        q: One configuration, shape (nq,), or a batch, shape (n, nq).
+        device: Where a batch is computed: ``"cpu"`` or ``"cuda"``.
+        dtype: What a batch is computed in: ``float64`` or ``float32``.
+
+    Returns:
+        Centre of mass in the world [m], shape (3,) or (n, 3).
+
+    Raises:
+        ShapeError: If ``q`` is no configuration of this robot.
+        EquipoiseError: If there is no such device.
+    """
+    q = robot.check_q(q)
+    if q.ndim == 1:
+        return np.array(pin.centerOfMass(robot.model, robot.data, q, False))
+    from equipoise.kernels import com as kernels
+
+    return kernels.com(device_tree(robot, device, dtype), q)
+
+
+def com_velocity(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """Return the velocity of the centre of mass.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,) or (n, nq).
+        v: Velocity, shape (nv,) or (n, nv), as many rows as ``q``.
+        device: As for :func:`com`.
+        dtype: As for :func:`com`.
+
+    Returns:
+        Velocity in the world [m/s], shape (3,) or (n, 3).
+    """
+    q = robot.check_q(q)
+    v = robot.check_v(v, like=q)
+    if q.ndim == 1:
+        pin.centerOfMass(robot.model, robot.data, q, v, False)
+        return np.array(robot.data.vcom[0])
+    from equipoise.kernels import com_rate as kernels
+
+    return kernels.com_velocity(device_tree(robot, device, dtype), q, v)
+
+
+def com_jacobian(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """Return the Jacobian J of the centre of mass, ċ = J v.
+
+    Arguments are those of :func:`com`. The result has shape (3, nv) or (n, 3, nv).
+    """
+    return com_and_jacobian(robot, q, device=device, dtype=dtype).jacobian
+
+
+def com_and_jacobian(
+    robot: Robot,
+    q: ArrayLike,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> ComAndJacobian:
+    """Return the centre of mass and its Jacobian, computed together.
+
+    Arguments are those of :func:`com`; shapes are those of :class:`ComAndJacobian`.
+    """
+    q = robot.check_q(q)
+    if q.ndim == 1:
+        data = robot.data
+        jacobian = np.array(pin.jacobianCenterOfMass(robot.model, data, q, False))
+        return ComAndJacobian(np.array(data.com[0]), jacobian)
+    from equipoise.kernels import com as kernels
+
+    tree = device_tree(robot, device, dtype)
+    return ComAndJacobian(*kernels.com_and_jacobian(tree, q))
+
+
+def com_jacobian_rate(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """Return the time derivative of the CoM Jacobian, c̈ = J v̇ + J̇ v.
+
+    Arguments are those of :func:`com_velocity`. The result has shape (3, nv) or
+    (n, 3, nv).
+    """
+    q = robot.check_q(q)
+    v = robot.check_v(v, like=q)
+    if q.ndim == 1:
+        rate = pin.computeCentroidalMapTimeVariation(robot.model, robot.data, q, v)
+        return np.array(rate[:3]) / robot.mass
+    from equipoise.kernels import com_rate as kernels
+
+    return kernels.com_jacobian_rate(device_tree(robot, device, dtype), q, v)

@@ -1,0 +1,104 @@
+"""Pose and Jacobian of a frame: a link, a joint or any fixed frame of the robot."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike, DTypeLike
+
+from equipoise.errors import NameNotFoundError
+from equipoise.kinematics.batch import device_tree
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
+
+ReferenceFrame = Literal["local_world_aligned", "world", "local"]
+
+
+def frame_pose(
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """Return the transform that maps frame coordinates to world coordinates.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,) or (n, nq).
+        frame: Name of a link, joint or fixed frame.
+        device: Where a batch is computed: ``"cpu"`` or ``"cuda"``.
+        dtype: What a batch is computed in: ``float64`` or ``float32``.
+
+    Returns:
+        Homogeneous transforms, shape (4, 4) or (n, 4, 4).
+
+    Raises:
+        NameNotFoundError: If there is no such frame; the message lists all.
+    """
+    q = robot.check_q(q)
+    frame_id = robot.frame_id(frame)
+    if q.ndim == 1:
+        pin.forwardKinematics(robot.model, robot.data, q)
+        pose = pin.updateFramePlacement(robot.model, robot.data, frame_id)
+        return np.array(pose.homogeneous)
+    from equipoise.kernels import frames as kernels
+
+    found = robot.model.frames[frame_id]
+    tree = device_tree(robot, device, dtype)
+    return kernels.frame_pose(tree, q, found.parentJoint, found.placement.homogeneous)
+
+
+def frame_jacobian(
+    robot: Robot,
+    q: ArrayLike,
+    frame: str,
+    reference: ReferenceFrame = "local_world_aligned",
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """Return the Jacobian of a frame's velocity, linear part first.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,) or (n, nq).
+        frame: Name of a link, joint or fixed frame.
+        reference: ``"local_world_aligned"``: velocity of the frame's origin in world
+            axes. ``"local"``: the same in the frame's axes. ``"world"``: velocity of
+            the point of the body that is at the world's origin, in world axes.
+        device: As for :func:`frame_pose`.
+        dtype: As for :func:`frame_pose`.
+
+    Returns:
+        Jacobian, shape (6, nv) or (n, 6, nv).
+
+    Raises:
+        NameNotFoundError: If there is no such frame or reference.
+    """
+    q = robot.check_q(q)
+    frame_id = robot.frame_id(frame)
+    references = get_args(ReferenceFrame)
+    if reference not in references:
+        raise NameNotFoundError(
+            "reference frame", reference, references, "frame_jacobian"
+        )
+    if q.ndim == 1:
+        choice = getattr(pin.ReferenceFrame, reference.upper())
+        jacobian = pin.computeFrameJacobian(
+            robot.model, robot.data, q, frame_id, choice
+        )
+        return np.array(jacobian)
+    from equipoise.kernels import frames as kernels
+
+    found = robot.model.frames[frame_id]
+    return kernels.frame_jacobian(
+        device_tree(robot, device, dtype),
+        q,
+        found.parentJoint,
+        found.placement.homogeneous,
+        getattr(kernels, reference.upper()),
+    )

@@ -1,0 +1,110 @@
+"""The support polygon, and how far inside it a point is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.kinematics.frames import frame_pose
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot, Side
+from equipoise.robot.polygon import convex_hull
+
+# Corners nearer than this to a line between others are not corners [m].
+CORNER_TOLERANCE = 1e-9
+
+
+def support_polygon(
+    robot: Robot, q: ArrayLike, feet: Sequence[Side] = ("left", "right")
+) -> Array:
+    """Return the convex hull of the touching soles, seen from above.
+
+    Which feet touch is for the caller to say; whether a sole is flat on the ground is
+    not checked, its corners are projected along z.
+
+    Args:
+        robot: The robot.
+        q: One configuration, shape (nq,).
+        feet: The feet that touch the ground.
+
+    Returns:
+        Corners in the world, counter-clockwise from above [m], shape (k, 2); k is 1
+        for one point foot and 2 for two of them.
+
+    Raises:
+        NameNotFoundError: If the robot has no such sole.
+        EquipoiseError: If no foot touches.
+        ShapeError: If ``q`` is not one configuration.
+    """
+    q = robot.check_q(q)
+    if q.ndim != 1:
+        raise ShapeError(f"q has shape {q.shape}; support_polygon needs ({robot.nq},)")
+    if not feet:
+        raise EquipoiseError("no foot touches the ground: there is no support polygon")
+    corners = []
+    for foot in feet:
+        if foot not in robot.soles:
+            raise NameNotFoundError("sole", foot, robot.soles, robot.name)
+        sole = robot.soles[foot]
+        pose = frame_pose(robot, q, sole.link)
+        corners.append(sole.corners_in_link @ pose[:2, :3].T + pose[:2, 3])
+    return _true_corners(convex_hull(np.vstack(corners)))
+
+
+def polygon_margin(polygon: ArrayLike, points: ArrayLike) -> Array:
+    """Return the signed distance of points to the boundary of a convex polygon.
+
+    Args:
+        polygon: Corners counter-clockwise [m], shape (k, 2) with k ≥ 1; one
+            corner is a point, two are a segment.
+        points: One point, shape (2,), or many, shape (m, 2) [m].
+
+    Returns:
+        Distance to the nearest boundary point [m], positive inside, negative outside;
+        shape () or (m,).
+    """
+    corners = _check_plane(polygon, "polygon")
+    positions = np.asarray(points, dtype=np.float64)
+    if positions.ndim not in (1, 2) or positions.shape[-1] != 2:
+        raise ShapeError(
+            f"points has shape {positions.shape}; (2,) or (m, 2) is needed"
+        )
+    edges = np.roll(corners, -1, axis=0) - corners
+    lengths_squared = np.einsum("ki,ki->k", edges, edges)
+    from_corners = positions[..., None, :] - corners
+    along = np.einsum("...ki,ki->...k", from_corners, edges)
+    share = np.clip(along / np.where(lengths_squared > 0.0, lengths_squared, 1.0), 0, 1)
+    offsets = from_corners - share[..., None] * edges
+    distance = np.sqrt(np.einsum("...ki,...ki->...k", offsets, offsets)).min(axis=-1)
+    if len(corners) < 3:
+        return np.asarray(-distance)
+    left_of = (
+        edges[:, 0] * from_corners[..., 1] - edges[:, 1] * from_corners[..., 0]
+    ).min(axis=-1)
+    return np.asarray(np.where(left_of >= 0.0, distance, -distance))
+
+
+def _true_corners(hull: Array) -> Array:
+    """Drop corners that only rounding has made: those all but on the next edge."""
+    kept = list(hull)
+    at = 0
+    while at < len(kept) > 1:
+        neighbours = np.array([kept[at - 1], kept[(at + 1) % len(kept)]])
+        if -polygon_margin(neighbours, kept[at]) <= CORNER_TOLERANCE:
+            del kept[at]
+            at = max(at - 1, 0)
+        else:
+            at += 1
+    return np.array(kept)
+
+
+def _check_plane(values: ArrayLike, name: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] != 2:
+        raise ShapeError(f"{name} has shape {array.shape}; (k, 2) with k ≥ 1 is needed")
+    if not np.isfinite(array).all():
+        raise ShapeError(f"{name} holds values that are not finite")
+    return array

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.kinematics.com import com
+from equipoise.kinematics.support import polygon_margin, support_polygon
+from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.load import load
+from equipoise.robot.model import Robot
+from equipoise.robot.polygon import area, convex_hull
+
+SQUARE = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]])
+
+
+def with_soles(robot: Robot, polygon: list[list[float]]) -> Robot:
+    """Return the robot with other contact polygons under its feet."""
+    soles = {
+        side: dataclasses.replace(sole, polygon_in_sole=frozen_array(polygon))
+        for side, sole in robot.soles.items()
+    }
+    return dataclasses.replace(robot, soles=soles)
+
+
+def test_standing_humanoid_is_balanced(humanoid_urdf):
+    """Standing, the CoM is above the support polygon, which has both soles inside."""
+    robot = load(humanoid_urdf)
+    polygon = support_polygon(robot, robot.standing)
+    assert area(polygon) > 0.0
+    assert polygon_margin(polygon, com(robot, robot.standing)[:2]) > 0.0
+    for side in ("left", "right"):
+        corners = support_polygon(robot, robot.standing, [side])
+        assert area(corners) < area(polygon)
+        assert polygon_margin(polygon, corners).min() > -1e-9
+
+
+def test_polygon_moves_with_the_robot(g1_urdf):
+    """Displaced by (1, 2), the robot takes its polygon along."""
+    robot = load(g1_urdf)
+    moved = robot.standing.copy()
+    moved[:2] += [1.0, 2.0]
+    shift = np.array([1.0, 2.0])
+    expected = support_polygon(robot, robot.standing) + shift
+    np.testing.assert_allclose(support_polygon(robot, moved), expected, atol=1e-12)
+
+
+def test_point_and_line_feet(g1_urdf):
+    """Point feet give a point or a segment; lines on one line give its ends."""
+    robot = load(g1_urdf)
+    points = with_soles(robot, [[0.0, 0.0]])
+    assert support_polygon(points, robot.standing, ["left"]).shape == (1, 2)
+    assert support_polygon(points, robot.standing).shape == (2, 2)
+    lines = with_soles(robot, [[0.0, -0.05], [0.0, 0.05]])
+    assert support_polygon(lines, robot.standing).shape == (2, 2)
+
+
+def test_support_refuses_wrong_input(g1_urdf):
+    """No foot, an unknown foot and a batch are refused."""
+    robot = load(g1_urdf)
+    with pytest.raises(EquipoiseError, match="no foot touches"):
+        support_polygon(robot, robot.standing, [])
+    with pytest.raises(NameNotFoundError, match=r"no sole 'middle'.*left, right"):
+        support_polygon(robot, robot.standing, ["middle"])
+    with pytest.raises(ShapeError, match=r"needs \(36,\)"):
+        support_polygon(robot, [robot.standing])
+
+
+@pytest.mark.parametrize(
+    ("polygon", "point", "margin"),
+    [
+        (SQUARE, [1.0, 1.0], 1.0),
+        (SQUARE, [0.5, 1.0], 0.5),
+        (SQUARE, [2.0, 1.0], 0.0),
+        (SQUARE, [3.0, 1.0], -1.0),
+        (SQUARE, [5.0, 6.0], -5.0),
+        ([[1.0, 1.0]], [4.0, 5.0], -5.0),
+        ([[1.0, 1.0]], [1.0, 1.0], 0.0),
+        ([[0.0, 0.0], [2.0, 0.0]], [1.0, 3.0], -3.0),
+        ([[0.0, 0.0], [2.0, 0.0]], [5.0, 4.0], -5.0),
+        ([[0.0, 0.0], [2.0, 0.0]], [1.0, 0.0], 0.0),
+        ([[0.0, 0.0], [0.0, 0.0]], [3.0, 4.0], -5.0),
+    ],
+)
+def test_margin_by_hand(polygon, point, margin):
+    """Distances to squares, segments and points are those of plain geometry."""
+    assert polygon_margin(polygon, point) == pytest.approx(margin)
+    assert polygon_margin(polygon, [point, point]).shape == (2,)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_margin_is_distance_to_the_boundary(seed):
+    """For any convex polygon the margin is the distance to its sampled boundary."""
+    rng = np.random.default_rng(seed)
+    polygon = convex_hull(rng.normal(size=(rng.integers(3, 12), 2)))
+    points = rng.normal(size=(20, 2)) * 1.5
+    margins = polygon_margin(polygon, points)
+    share = np.linspace(0.0, 1.0, 400)[:, None, None]
+    boundary = polygon + share * (np.roll(polygon, -1, axis=0) - polygon)
+    nearest = boundary_distance(points, boundary.reshape(-1, 2))
+    np.testing.assert_allclose(np.abs(margins), nearest, atol=0.02)
+    # a point outside becomes a corner of the hull
+    becomes_corner = [
+        (convex_hull(np.vstack([polygon, point])) == point).all(axis=1).any()
+        for point in points
+    ]
+    np.testing.assert_array_equal(margins < 0.0, becomes_corner)
+
+
+def boundary_distance(points: Array, boundary: Array) -> Array:
+    """Return the distance of each point to the nearest of many boundary points."""
+    return np.linalg.norm(points[:, None] - boundary, axis=-1).min(axis=1)
+
+
+def test_margin_refuses_wrong_shapes():
+    """Polygons and points must be in the plane."""
+    with pytest.raises(ShapeError, match="polygon has shape"):
+        polygon_margin(np.zeros((0, 2)), [0.0, 0.0])
+    with pytest.raises(ShapeError, match="points has shape"):
+        polygon_margin(SQUARE, [0.0, 0.0, 0.0])
