@@ -17,10 +17,10 @@ from random_trees import random_states
 
 import equipoise as eq
 from equipoise.kinematics import dh_limb
-from equipoise.robot.catalogue_files import read_catalogue_table
+from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.description import Array, Description, Inertial, frozen_array
-from equipoise.robot.dh import read_dh_limbs
-from equipoise.robot.export import to_mjcf, to_urdf
+from equipoise.robot.formats.dh import read_dh_limbs
+from equipoise.robot.formats.export import to_mjcf, to_urdf
 
 COUNT = 1000
 CATALOGUE = ["humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link"]

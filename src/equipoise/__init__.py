@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from equipoise.kinematics.limb_com import limb_com, limb_com_jacobian
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
-    from equipoise.robot.catalogue_files import catalogue_names
+    from equipoise.robot.catalogue import catalogue_names
+    from equipoise.robot.formats.write import write_mjcf, write_urdf
     from equipoise.robot.load import load
     from equipoise.robot.model import Robot
-    from equipoise.robot.write import write_mjcf, write_urdf
 
 __version__ = "0.1.0"
 
@@ -30,7 +30,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "EquipoiseError": "errors",
     "Robot": "robot.model",
-    "catalogue_names": "robot.catalogue_files",
+    "catalogue_names": "robot.catalogue",
     "centroidal_momentum": "kinematics.momentum",
     "com": "kinematics.com",
     "com_and_jacobian": "kinematics.com",
@@ -44,8 +44,8 @@ _HOMES = {
     "load": "robot.load",
     "polygon_margin": "kinematics.support",
     "support_polygon": "kinematics.support",
-    "write_mjcf": "robot.write",
-    "write_urdf": "robot.write",
+    "write_mjcf": "robot.formats.write",
+    "write_urdf": "robot.formats.write",
 }
 
 __all__ = [  # noqa: RUF022 (in the order of the road)

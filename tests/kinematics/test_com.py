@@ -25,7 +25,7 @@ from equipoise.kinematics.frames import frame_jacobian, frame_pose
 from equipoise.kinematics.limb_com import limb_com_jacobian
 from equipoise.kinematics.momentum import centroidal_momentum
 from equipoise.robot.description import Array
-from equipoise.robot.export_mjcf import to_mjcf
+from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 

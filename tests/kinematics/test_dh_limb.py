@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 from equipoise.errors import ShapeError
 from equipoise.kinematics.dh_limb import dh_matrix, limb_com, limb_frames
 from equipoise.robot.build import build_model
-from equipoise.robot.catalogue_files import read_catalogue_table
+from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.description import Array
-from equipoise.robot.dh import DhLimb, DhParameters, DhRow, read_dh, read_dh_limbs
-from equipoise.robot.export_urdf import to_urdf
+from equipoise.robot.formats.dh import (
+    DhLimb,
+    DhParameters,
+    DhRow,
+    read_dh,
+    read_dh_limbs,
+)
+from equipoise.robot.formats.export_urdf import to_urdf
 
 DH_ROBOTS = ("mahru-1", "itu-biped")
 

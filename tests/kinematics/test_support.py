@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.support import polygon_margin, support_polygon
+from equipoise.robot.anatomy.polygon import area, convex_hull
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
-from equipoise.robot.polygon import area, convex_hull
 
 SQUARE = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]])
 

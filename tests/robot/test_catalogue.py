@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.errors import RobotFileError, UnknownRobotError
 from equipoise.robot.build import build_model
-from equipoise.robot.catalogue_files import (
+from equipoise.robot.catalogue import (
     catalogue_names,
     catalogue_summary,
     read_catalogue,
@@ -19,8 +19,8 @@ from equipoise.robot.catalogue_files import (
     read_description,
 )
 from equipoise.robot.description import Array, Description, rotation_from_rpy
-from equipoise.robot.dh import read_dh
-from equipoise.robot.tree_toml import read_tree_toml
+from equipoise.robot.formats.dh import read_dh
+from equipoise.robot.formats.tree_toml import read_tree_toml
 
 NAMES = ("humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link")
 MIRROR = np.diag([1.0, -1.0, 1.0])
@@ -94,7 +94,7 @@ def test_unknown_name() -> None:
 def test_listing_is_light() -> None:
     """Names and summaries need neither NumPy nor Pinocchio."""
     code = (
-        "import sys; from equipoise.robot.catalogue_files import *\n"
+        "import sys; from equipoise.robot.catalogue import *\n"
         "[catalogue_summary(name) for name in catalogue_names()]\n"
         "heavy = {'numpy', 'pinocchio', 'scipy', 'warp', 'mujoco'} & set(sys.modules)\n"
         "sys.exit(', '.join(sorted(heavy)) or None)"

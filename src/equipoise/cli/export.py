@@ -25,8 +25,8 @@ class Export:
 
     def run(self) -> int:
         """Load the robot and write both files."""
+        from equipoise.robot.formats.write import export_robot
         from equipoise.robot.load import load
-        from equipoise.robot.write import export_robot
 
         for path in export_robot(load(self.robot), self.out, replace=self.force):
             print(path)

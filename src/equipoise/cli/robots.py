@@ -13,7 +13,7 @@ class Robots:
 
     def run(self) -> int:
         """Print the table."""
-        from equipoise.robot.catalogue_files import catalogue_names, catalogue_summary
+        from equipoise.robot.catalogue import catalogue_names, catalogue_summary
         from equipoise.robot.load import load
 
         numbers = ("mass [kg]", "joints")

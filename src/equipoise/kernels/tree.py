@@ -98,7 +98,7 @@ class DeviceTree:
         results: Sequence[wp.array[Any]],
         parameters: Sequence[Any] = (),
     ) -> list[NDArray[Any]]:
-        """Run a kernel of (tree, *rows, scratch, *results, *parameters).
+        """Run a kernel of ``(tree, *rows, scratch, *results, *parameters)``.
 
         Args:
             kernel: What to run.

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from equipoise.errors import ShapeError
 from equipoise.robot.description import Array, frozen_array
-from equipoise.robot.dh import Convention, DhLimb, DhParameters, DhRow
+from equipoise.robot.formats.dh import Convention, DhLimb, DhParameters, DhRow
 
 
 @dataclass(frozen=True, eq=False)

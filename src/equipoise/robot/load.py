@@ -11,35 +11,35 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import NameNotFoundError, RobotFileError, UnknownRobotError
-from equipoise.robot.build import build_model
-from equipoise.robot.catalogue_files import catalogue_names, read_catalogue
-from equipoise.robot.checks import find_warnings
-from equipoise.robot.description import Array, Description, frozen_array
-from equipoise.robot.limbs import (
+from equipoise.robot.anatomy.checks import find_warnings
+from equipoise.robot.anatomy.limbs import (
     Found,
     assemble_limbs,
     find_pairs,
     only_if_named_and_upright,
 )
-from equipoise.robot.mjcf import read_mjcf
-from equipoise.robot.model import Actuator, Robot, Side, Sole
-from equipoise.robot.posture import (
+from equipoise.robot.anatomy.posture import (
     base_rotation,
     level_soles,
     stand,
     with_joint_positions,
 )
-from equipoise.robot.settings import (
+from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
+from equipoise.robot.anatomy.soles import find_sole, make_sole
+from equipoise.robot.build import build_model
+from equipoise.robot.catalogue import catalogue_names, read_catalogue
+from equipoise.robot.description import Array, Description, frozen_array
+from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.settings import (
     SIDES,
     Settings,
     load_toml,
     parse_settings,
     read_sidecar,
 )
-from equipoise.robot.skeleton import Skeleton, neutral_within_limits
-from equipoise.robot.soles import find_sole, make_sole
-from equipoise.robot.urdf import read_urdf
-from equipoise.robot.xml_file import parse_xml, read_bytes
+from equipoise.robot.formats.urdf import read_urdf
+from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.model import Actuator, Robot, Side, Sole
 
 # Posture names in MJCF keyframes and settings that mean standing.
 STANDING_NAMES = ("standing", "stand", "home")
@@ -51,7 +51,7 @@ def load(source: str | os.PathLike[str], settings: str | Path | None = None) -> 
     """Load a biped.
 
     Limbs, soles and the standing posture are detected; a TOML beside the file (see
-    :mod:`equipoise.robot.settings`) overrides what is detected.
+    :mod:`equipoise.robot.formats.settings`) overrides what is detected.
 
     Args:
         source: A name from the catalogue, or a path to a URDF, MJCF or DH file.
@@ -89,7 +89,7 @@ def _chosen_settings(path: str | Path | None, own: Settings) -> Settings:
 
 def _read_file(path: Path) -> tuple[Description, Settings]:
     if path.suffix.lower() == ".toml":
-        from equipoise.robot.catalogue_files import read_description
+        from equipoise.robot.catalogue import read_description
 
         description, table = read_description(path)
         return description, parse_settings(table, str(path))

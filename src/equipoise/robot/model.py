@@ -224,14 +224,14 @@ class Robot:
         }
 
     def write_urdf(self, path: Path | str) -> None:
-        """Write the robot as URDF; see :func:`equipoise.robot.write.write_urdf`."""
-        from equipoise.robot.write import write_urdf
+        """Write as URDF: :func:`~equipoise.robot.formats.write.write_urdf`."""
+        from equipoise.robot.formats.write import write_urdf
 
         write_urdf(self, path)
 
     def write_mjcf(self, path: Path | str) -> None:
-        """Write the robot as MJCF; see :func:`equipoise.robot.write.write_mjcf`."""
-        from equipoise.robot.write import write_mjcf
+        """Write as MJCF: :func:`~equipoise.robot.formats.write.write_mjcf`."""
+        from equipoise.robot.formats.write import write_mjcf
 
         write_mjcf(self, path)
 

@@ -73,7 +73,7 @@ def check_inertial(inertial: Inertial, where: str) -> None:
     """Refuse a mass or inertia that no body can have.
 
     Zero and very slightly negative principal moments pass: files of real robots
-    have them; :mod:`equipoise.robot.checks` warns of them.
+    have them; :mod:`equipoise.robot.anatomy.checks` warns of them.
     """
     if not np.isfinite(inertial.mass) or inertial.mass < 0.0:
         raise RobotFileError(f"{where} has an impossible mass of {inertial.mass:g} kg")

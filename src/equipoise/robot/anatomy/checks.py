@@ -1,0 +1,226 @@
+"""What looks wrong in a robot's file: warnings, not errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.robot.anatomy.geometry import shape_is_known, support_point
+from equipoise.robot.description import Array, Description, Link, Shape
+from equipoise.robot.model import Limb, Side, Sole
+
+# Released files round inertias to few digits.
+TRIANGLE_TOLERANCE = 1e-3
+# A centre of mass this far outside the hull, as a share of the link's extent, is
+# more than coarse geometry explains.
+OUTSIDE_TOLERANCE = 0.05
+HULL_STEPS = 100
+HULL_TOLERANCE = 0.01
+ASYMMETRY_TOLERANCE = 0.01
+NAMES_SHOWN = 4
+
+
+def find_warnings(
+    description: Description,
+    model: pin.Model,
+    limbs: Mapping[str, Limb],
+    soles: Mapping[Side, Sole],
+    standing: Array,
+) -> list[str]:
+    """Return a sentence for everything that looks wrong.
+
+    Args:
+        description: Links and joints.
+        model: Pinocchio model.
+        limbs: Limbs by name.
+        soles: Soles by side.
+        standing: Standing configuration, shape (nq,).
+    """
+    return [
+        *_mimics(description),
+        *_inertias(description),
+        *_massless(description, model),
+        *_outside(description),
+        *_asymmetries(model, limbs, soles, standing),
+    ]
+
+
+def names_in_short(names: Iterable[str]) -> str:
+    """Return ``"3: a, b, c"``, cut after a few names."""
+    every = list(names)
+    shown = ", ".join(every[:NAMES_SHOWN])
+    return f"{len(every)}: {shown}{', …' if len(every) > NAMES_SHOWN else ''}"
+
+
+def _mimics(description: Description) -> list[str]:
+    names = [joint.name for joint in description.joints if joint.mimic is not None]
+    if not names:
+        return []
+    return [
+        "mimic joints are not supported and move on their own "
+        f"({names_in_short(names)})"
+    ]
+
+
+def _inertias(description: Description) -> list[str]:
+    point, broken, empty = [], [], []
+    for link in description.links:
+        if link.inertial is None:
+            continue
+        moments = np.linalg.eigvalsh(link.inertial.inertia_in_link)
+        if link.inertial.mass == 0.0:
+            if np.abs(moments).max() > 0.0:
+                empty.append(link.name)
+        elif moments[0] <= 0.0:
+            point.append(link.name)
+        elif moments[0] + moments[1] < moments[2] * (1.0 - TRIANGLE_TOLERANCE):
+            broken.append(link.name)
+    kinds = (
+        (point, "a principal moment of zero or less (point masses)"),
+        (broken, "principal moments that no rigid body has (triangle inequality)"),
+        (empty, "an inertia without a mass"),
+    )
+    return [
+        f"non-physical inertia: {text} ({names_in_short(names)})"
+        for names, text in kinds
+        if names
+    ]
+
+
+def _massless(description: Description, model: pin.Model) -> list[str]:
+    moving = {
+        int(model.frames[model.getBodyId(joint.child)].parentJoint): joint.child
+        for joint in description.joints
+        if joint.kind != "fixed"
+    }
+    bodies = [link for body, link in moving.items() if model.inertias[body].mass == 0.0]
+    bare = [
+        link.name
+        for link in description.links
+        if _mass(link) == 0.0 and link.collisions and link.name not in bodies
+    ]
+    found = []
+    if bodies:
+        found.append(f"zero-mass links that move ({names_in_short(bodies)})")
+    if bare:
+        found.append(f"zero-mass links with collision shapes ({names_in_short(bare)})")
+    return found
+
+
+def _mass(link: Link) -> float:
+    return 0.0 if link.inertial is None else link.inertial.mass
+
+
+def _outside(description: Description) -> list[str]:
+    names = []
+    for link in description.links:
+        if link.inertial is None or link.inertial.mass == 0.0:
+            continue
+        # visual meshes are slow to read: only where the collision shapes, which may
+        # cover a part of the link, do not settle it
+        for shapes in (link.collisions, link.collisions + link.visuals):
+            if not shapes or not all(shape_is_known(shape) for shape in shapes):
+                distance, extent = 0.0, 0.0
+                continue
+            distance, extent = distance_outside(shapes, link.inertial.com_in_link)
+            if distance == 0.0:
+                break
+        if distance > OUTSIDE_TOLERANCE * extent:
+            names.append(f"{link.name} by {1000 * distance:.0f} mm")
+    if not names:
+        return []
+    return [f"centre of mass outside the link's geometry ({names_in_short(names)})"]
+
+
+def distance_outside(
+    shapes: Sequence[Shape], point_in_link: Array
+) -> tuple[float, float]:
+    """Return how far a point is outside the convex hull of a link's shapes.
+
+    Frank and Wolfe's iteration walks through the hull towards the point; every
+    support point on the way bounds the distance from below.
+
+    Returns:
+        The distance, too small by at most a hundredth of the hull's size (so 0
+        inside and close to the surface), and that size, both [m].
+    """
+    box = np.array(
+        [
+            [_farthest(shapes, sign * axis) @ axis for axis in np.eye(3)]
+            for sign in (-1.0, 1.0)
+        ]
+    )
+    size = float(np.linalg.norm(box[1] - box[0]))
+    nearest = _farthest(shapes, np.array([0.0, 0.0, 1.0]))
+    for _ in range(HULL_STEPS):
+        towards = point_in_link - nearest
+        remaining = float(np.linalg.norm(towards))
+        if remaining < HULL_TOLERANCE * size:
+            return 0.0, size
+        corner = _farthest(shapes, towards / remaining)
+        outside = float((point_in_link - corner) @ towards) / remaining
+        if outside > 0.0 and remaining - outside < HULL_TOLERANCE * size:
+            return outside, size
+        edge = corner - nearest
+        length = float(edge @ edge)
+        if length == 0.0:
+            return remaining, size
+        nearest = nearest + edge * min(1.0, float(towards @ edge) / length)
+    return max(0.0, outside), size
+
+
+def _farthest(shapes: Sequence[Shape], direction: Array) -> Array:
+    points = [support_point(shape, direction) for shape in shapes]
+    return max(points, key=lambda point: float(point @ direction))
+
+
+def _asymmetries(
+    model: pin.Model,
+    limbs: Mapping[str, Limb],
+    soles: Mapping[Side, Sole],
+    standing: Array,
+) -> list[str]:
+    found = []
+    for kind in ("leg", "arm"):
+        pair = [limbs.get(f"{side}_{kind}") for side in ("left", "right")]
+        left, right = pair
+        if left is None or right is None:
+            continue
+        differences = []
+        masses, coms = zip(
+            *(_mass_and_com(model, limb, standing) for limb in (left, right)),
+            strict=True,
+        )
+        scale = max(left.length, right.length)
+        if _differ(*masses):
+            differences.append(f"mass {masses[0]:.3f} and {masses[1]:.3f} kg")
+        if _differ(left.length, right.length):
+            differences.append(f"length {left.length:.3f} and {right.length:.3f} m")
+        apart = float(np.linalg.norm(coms[0] - coms[1] * [1.0, -1.0, 1.0]))
+        if apart > ASYMMETRY_TOLERANCE * scale:
+            differences.append(f"mirrored centre of mass {1000 * apart:.1f} mm apart")
+        if kind == "leg" and len(soles) == 2:
+            sizes = [soles["left"].size, soles["right"].size]
+            if any(_differ(*pair) for pair in zip(*sizes, strict=True)):
+                differences.append("sole sizes")
+        if differences:
+            found.append(f"left and right {kind} differ: {'; '.join(differences)}")
+    return found
+
+
+def _differ(a: float, b: float) -> bool:
+    return abs(a - b) > ASYMMETRY_TOLERANCE * max(abs(a), abs(b))
+
+
+def _mass_and_com(model: pin.Model, limb: Limb, q: Array) -> tuple[float, Array]:
+    data = model.createData()
+    pin.forwardKinematics(model, data, q)
+    mass, moment = 0.0, np.zeros(3)
+    for name in limb.subtree_joints:
+        body = model.getJointId(name)
+        inertia = model.inertias[body]
+        mass += inertia.mass
+        moment += inertia.mass * data.oMi[body].act(inertia.lever)
+    return mass, moment / mass if mass > 0.0 else moment

@@ -1,0 +1,166 @@
+"""Points on a link's shapes: enough for soles and hulls, not for drawing."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.robot.description import Array, Link, Shape
+
+# Meshes are large and their files hold single precision.
+Vertices = NDArray[np.float32]
+
+CIRCLE_POINTS = 16
+COLLADA_HEAD_BYTES = 65536
+LARGEST_MESH_BYTES = 128 * 1024 * 1024
+
+
+def link_shapes(link: Link) -> tuple[tuple[Shape, ...], str]:
+    """Return the shapes to reason about and what they are.
+
+    Collision shapes come first; visual shapes stand in where there are none.
+    """
+    if link.collisions:
+        return link.collisions, "collision geometry"
+    return link.visuals, "visual geometry"
+
+
+def shape_is_known(shape: Shape) -> bool:
+    """Whether the points of a shape can be had (a mesh may not be on disk)."""
+    return shape.kind != "mesh" or len(_vertices(shape)) > 0
+
+
+def contact_points(shape: Shape, down_in_link: Array) -> Array:
+    """Return the points of a shape that can touch a plane below it.
+
+    Args:
+        shape: A primitive or mesh.
+        down_in_link: Unit direction towards the plane, shape (3,).
+
+    Returns:
+        Points in link coordinates [m], shape (k, 3); k = 0 for a missing mesh.
+    """
+    pose = shape.transform_shape_to_link
+    if shape.kind in ("sphere", "capsule"):
+        half = 0.0 if shape.kind == "sphere" else shape.size[1] / 2
+        centres = np.array([[0.0, 0.0, half], [0.0, 0.0, -half]])
+        if shape.kind == "sphere":
+            centres = centres[:1]
+        return _to_link(centres, pose) + shape.size[0] * down_in_link
+    return _to_link(_local_points(shape), pose)
+
+
+def support_point(shape: Shape, direction_in_link: Array) -> Array:
+    """Return the point of a shape that is farthest along a direction.
+
+    Args:
+        shape: A primitive or mesh.
+        direction_in_link: Unit vector, shape (3,).
+
+    Returns:
+        The point in link coordinates [m], shape (3,).
+    """
+    pose = shape.transform_shape_to_link
+    local = pose[:3, :3].T @ direction_in_link
+    if shape.kind in ("sphere", "capsule"):
+        half = 0.0 if shape.kind == "sphere" else shape.size[1] / 2
+        point = shape.size[0] * local + np.array([0, 0, np.copysign(half, local[2])])
+    elif shape.kind == "mesh":
+        vertices = _vertices(shape)
+        scaled = np.array(shape.size) * local
+        farthest = int(np.argmax(vertices @ scaled.astype(vertices.dtype)))
+        point = np.array(shape.size) * vertices[farthest]
+    else:
+        corners = _local_points(shape)
+        point = corners[int(np.argmax(corners @ local))]
+    return np.asarray(pose[:3, :3] @ point + pose[:3, 3])
+
+
+def _local_points(shape: Shape) -> Array:
+    match shape.kind:
+        case "box":
+            half = np.array(shape.size) / 2
+        case "cylinder":
+            radius, length = shape.size
+            angle = 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
+            ring = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+            return np.vstack(
+                [
+                    np.column_stack([ring, np.full(CIRCLE_POINTS, z)])
+                    for z in (-length / 2, length / 2)
+                ]
+            )
+        case "mesh":
+            return np.asarray(_vertices(shape) * np.array(shape.size))
+        case kind:
+            raise ValueError(f"{kind} has no corners")
+    return np.array(list(product((-1.0, 1.0), repeat=3))) * half
+
+
+def _to_link(points: Array, pose: Array) -> Array:
+    return np.asarray(points @ pose[:3, :3].T + pose[:3, 3])
+
+
+def _vertices(shape: Shape) -> Vertices:
+    """Return a mesh's vertices as they stand in its file, (k, 3); k = 0 if none."""
+    vertices = None if shape.mesh is None else _read_mesh(shape.mesh)
+    return np.zeros((0, 3), dtype=np.float32) if vertices is None else vertices
+
+
+@lru_cache(maxsize=256)
+def _read_mesh(path: Path) -> Vertices | None:
+    """Return the vertices of a mesh file, or None if unreadable."""
+    try:
+        if path.stat().st_size > LARGEST_MESH_BYTES:
+            return None
+        vertices = _read_binary_stl(path)
+        if vertices is None:
+            import coal
+
+            raw = np.array(coal.MeshLoader().load(str(path)).vertices())
+            vertices = (raw @ _collada_to_metres_z_up(path).T).astype(np.float32)
+    except (OSError, ValueError, RuntimeError):
+        return None
+    if len(vertices) == 0 or not np.isfinite(vertices).all():
+        return None
+    vertices.flags.writeable = False
+    return vertices
+
+
+def _collada_to_metres_z_up(path: Path) -> Array:
+    """Return the matrix that a COLLADA file's unit and up axis ask for, (3, 3).
+
+    The mesh loader passes vertices on as they stand in the file; the viewers that
+    URDF files are made with do not.
+    """
+    if path.suffix.lower() != ".dae":
+        return np.eye(3)
+    with path.open("rb") as file:
+        head = file.read(COLLADA_HEAD_BYTES)
+    unit = re.search(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)", head)
+    metres = float(unit.group(1)) if unit else 1.0
+    if re.search(rb"<up_axis>\s*Y_UP", head):
+        return metres * np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+    if re.search(rb"<up_axis>\s*X_UP", head):
+        return metres * np.array([[0.0, -1, 0], [0, 0, 1], [-1, 0, 0]])
+    return metres * np.eye(3)
+
+
+def _read_binary_stl(path: Path) -> Vertices | None:
+    """Read the vertices of a binary STL file; None for any other format."""
+    if path.suffix.lower() != ".stl":
+        return None
+    content = path.read_bytes()
+    count = int.from_bytes(content[80:84], "little")
+    if len(content) < 84 or len(content) < 84 + 50 * count:
+        return None
+    if content.startswith(b"solid") and b"facet" in content[:512]:
+        return None
+    records = np.frombuffer(content, dtype=np.uint8, count=50 * count, offset=84)
+    triangles = records.reshape(count, 50)[:, 12:48].copy().view("<f4")
+    return triangles.reshape(-1, 3)

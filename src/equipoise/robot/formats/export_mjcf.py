@@ -1,0 +1,282 @@
+"""A Description as a new MJCF document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.robot.description import Array, Description, Inertial, Joint, Link, Shape
+from equipoise.robot.formats.mesh_format import mujoco_reads
+from equipoise.robot.formats.principal import principal_inertia, quaternion_wxyz
+from equipoise.robot.formats.xml_text import add, add_comment, document, numbers
+
+TYPES = {
+    "revolute": "hinge",
+    "continuous": "hinge",
+    "prismatic": "slide",
+    "spherical": "ball",
+}
+SMALLEST = 1e-15  # mjMINVAL: masses and moments of moving bodies must be larger
+NARROWEST_RANGE = 1e-12  # MuJoCo wants upper limits above lower ones
+
+
+class ExportError(EquipoiseError):
+    """The robot holds something that the file format cannot express."""
+
+
+def to_mjcf(description: Description) -> str:
+    """Write a robot as MJCF, its base floating freely, without floor or actuators.
+
+    Massless links without shapes between two joints are joined into the link below,
+    as a body with several joints. Speed limits are not written: MJCF has none.
+    Meshes that MuJoCo cannot read are left out with a comment.
+
+    Args:
+        description: The robot.
+
+    Returns:
+        The document, numbers in full precision, meshes by their absolute path.
+
+    Raises:
+        ExportError: For helical joints, floating joints below the base, moving links
+            without mass or inertia.
+        RobotFileError: For inertias that no rigid body has.
+    """
+    return document(_Writer(description).root)
+
+
+class _Writer:
+    """Builds the document body by body."""
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self.root = Element("mujoco", model=description.name)
+        add(
+            self.root,
+            "compiler",
+            angle="radian",
+            autolimits="true",
+            inertiafromgeom="false",
+            balanceinertia="false",
+            boundmass="0",
+            boundinertia="0",
+        )
+        self.assets = add(self.root, "asset")
+        self.mesh_names: dict[tuple[Path, tuple[float, ...]], str] = {}
+        self.moving: list[Joint] = []
+        base = self.body(add(self.root, "worldbody"), description.root, np.eye(4), [])
+        base.insert(0, Element("freejoint"))
+        self.keyframes()
+
+    def error(self, message: str) -> ExportError:
+        return ExportError(f"{self.description.name}: {message} in MJCF")
+
+    def body(
+        self, above: Element, name: str, pose: Array, joints: list[tuple[Joint, Array]]
+    ) -> Element:
+        """Write a link, the joints that carry it and all that hangs below it."""
+        if name == "world":
+            raise self.error("a link cannot be named 'world'")
+        element = add(above, "body", name=name, **_placement(pose))
+        for joint, pose_in_body in joints:
+            self.joint(element, joint, pose_in_body)
+        link = self.description.link_by_name[name]
+        if joints or name == self.description.root:
+            self.refuse_massless(link)
+        if link.inertial is not None and not _is_massless(link.inertial):
+            self.inertial(element, link)
+        for shapes, solid in ((link.visuals, False), (link.collisions, True)):
+            for shape in shapes:
+                self.shape(element, shape, solid)
+        for joint in self.description.joints_below[name]:
+            self.chain(element, joint)
+        return element
+
+    def chain(self, above: Element, first: Joint) -> None:
+        """Write the link below a joint, joining massless links on the way into it."""
+        joints = [first]
+        while first.kind != "fixed" and self.only_connects(joints[-1].child):
+            joints.extend(self.description.joints_below[joints[-1].child])
+        # pose of each joint's frame, at zero position, in the frame of the last link
+        pose_in_body = np.eye(4)
+        placed: list[tuple[Joint, Array]] = []
+        for joint in reversed(joints):
+            if joint.kind != "fixed":
+                placed.append((joint, pose_in_body))
+            pose_in_body = pose_in_body @ _inverse(joint.transform_joint_to_parent)
+        self.body(above, joints[-1].child, _inverse(pose_in_body), placed[::-1])
+
+    def only_connects(self, name: str) -> bool:
+        link = self.description.link_by_name[name]
+        return (
+            (link.inertial is None or _is_massless(link.inertial))
+            and not link.collisions
+            and not link.visuals
+            and len(self.description.joints_below[name]) == 1
+        )
+
+    def joint(self, body: Element, joint: Joint, pose_in_body: Array) -> None:
+        if joint.kind not in TYPES:
+            raise self.error(
+                f"joint '{joint.name}' is {joint.kind}, which cannot be expressed"
+            )
+        rotation, anchor = pose_in_body[:3, :3], pose_in_body[:3, 3]
+        ball = joint.kind == "spherical"
+        if ball and not np.allclose(rotation, np.eye(3), atol=1e-12):
+            raise self.error(
+                f"spherical joint '{joint.name}' above the massless link "
+                f"'{joint.child}' cannot be expressed"
+            )
+        limited = not ball and joint.kind != "continuous"
+        self.moving.append(joint)
+        add(
+            body,
+            "joint",
+            name=joint.name,
+            type=TYPES[joint.kind],
+            pos=numbers(anchor) if np.abs(anchor).max() > 1e-15 else None,
+            axis=None if ball else numbers(rotation @ joint.axis),
+            range=_range(joint.lower, joint.upper) if limited else None,
+            damping=repr(float(joint.damping)) if joint.damping else None,
+            frictionloss=repr(float(joint.friction)) if joint.friction else None,
+            armature=repr(float(joint.armature)) if joint.armature else None,
+            actuatorfrcrange=None
+            if ball
+            else _range(-joint.effort_limit, joint.effort_limit),
+        )
+
+    def inertial(self, body: Element, link: Link) -> None:
+        """Write mass, centre of mass and principal moments.
+
+        Moments and axes are computed here: MuJoCo refuses ``fullinertia`` of thin
+        plates, whose A + B = C it misses by a rounding error.
+        """
+        if link.inertial is None:
+            return
+        where = f"{self.description.name}: link '{link.name}'"
+        principal = principal_inertia(link.inertial.inertia_in_link, where)
+        turned = principal.quaternion_wxyz
+        add(
+            body,
+            "inertial",
+            pos=numbers(link.inertial.com_in_link),
+            quat=None if turned is None else numbers(turned),
+            mass=repr(float(link.inertial.mass)),
+            diaginertia=numbers(principal.moments),
+        )
+
+    def refuse_massless(self, link: Link) -> None:
+        for name in self.rigidly_with(link.name):
+            inertial = self.description.link_by_name[name].inertial
+            if inertial is not None and inertial.mass > SMALLEST:
+                moments = np.linalg.eigvalsh(inertial.inertia_in_link)
+                if moments[0] > SMALLEST:
+                    return
+        raise self.error(
+            f"moving link '{link.name}' has no mass or no rotational inertia, which "
+            "cannot be expressed"
+        )
+
+    def rigidly_with(self, name: str) -> Iterator[str]:
+        stack = [name]
+        while stack:
+            link = stack.pop()
+            yield link
+            below = self.description.joints_below[link]
+            stack.extend(joint.child for joint in below if joint.kind == "fixed")
+
+    def shape(self, body: Element, shape: Shape, solid: bool) -> None:
+        size: str | None = None
+        mesh: str | None = None
+        match shape.kind:
+            case "box":
+                size = numbers(0.5 * edge for edge in shape.size)
+            case "sphere":
+                size = numbers(shape.size)
+            case "cylinder" | "capsule":
+                size = numbers((shape.size[0], 0.5 * shape.size[1]))
+            case "mesh":
+                if shape.mesh is None or not mujoco_reads(shape.mesh):
+                    name = shape.mesh_name or shape.mesh
+                    add_comment(body, f"mesh {name} is left out: MuJoCo cannot read it")
+                    return
+                mesh = self.mesh_asset(shape.mesh, shape.size)
+        add(
+            body,
+            "geom",
+            type=shape.kind,
+            size=size,
+            mesh=mesh,
+            contype=None if solid else "0",
+            conaffinity=None if solid else "0",
+            group="3" if solid else "2",
+            **_placement(shape.transform_shape_to_link),
+        )
+
+    def mesh_asset(self, file: Path, scale: tuple[float, ...]) -> str:
+        key = (file.absolute(), scale)
+        if key not in self.mesh_names:
+            name = f"{file.stem}_{len(self.mesh_names)}"
+            self.mesh_names[key] = name
+            # a shell has a centre and axes even where it encloses no volume
+            add(
+                self.assets,
+                "mesh",
+                name=name,
+                file=str(key[0]),
+                scale=numbers(scale),
+                inertia="shell",
+            )
+        return self.mesh_names[key]
+
+    def keyframes(self) -> None:
+        """Write the postures, the base at the origin."""
+        postures = self.description.postures
+        frames = add(self.root, "keyframe") if postures else self.root
+        for name, positions in postures.items():
+            qpos = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+            for joint in self.moving:
+                if joint.kind == "spherical":
+                    x, y, z, w = positions.get(joint.name, (0.0, 0.0, 0.0, 1.0))
+                    qpos += [w, x, y, z]
+                elif (
+                    joint.kind == "continuous"
+                    and len(positions.get(joint.name, ())) == 2
+                ):
+                    cos, sin = positions[joint.name]
+                    qpos.append(float(np.arctan2(sin, cos)))
+                else:
+                    qpos.append(float(np.ravel(positions.get(joint.name, 0.0))[0]))
+            add(frames, "key", name=name, qpos=numbers(qpos))
+
+
+def _placement(pose: Array) -> dict[str, str]:
+    attributes = {}
+    if pose[:3, 3].any():
+        attributes["pos"] = numbers(pose[:3, 3])
+    if (pose[:3, :3] != np.eye(3)).any():
+        attributes["quat"] = numbers(quaternion_wxyz(pose[:3, :3]))
+    return attributes
+
+
+def _inverse(pose: Array) -> Array:
+    inverse = np.eye(4)
+    inverse[:3, :3] = pose[:3, :3].T
+    inverse[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
+    return inverse
+
+
+def _range(lower: float, upper: float) -> str | None:
+    if not np.isfinite([lower, upper]).any():
+        return None
+    if upper <= lower:
+        upper = lower + NARROWEST_RANGE * max(1.0, abs(lower))
+    return numbers((lower, upper))
+
+
+def _is_massless(inertial: Inertial) -> bool:
+    return inertial.mass == 0.0 and not inertial.inertia_in_link.any()

@@ -1,0 +1,301 @@
+"""MJCF files into a :class:`~equipoise.robot.description.Description`.
+
+MuJoCo's own compiler resolves defaults, includes, angles and inferred inertias; what
+it made is then rewritten as links and joints in the sense of URDF. Bodies with
+several joints, and joints away from their body's origin, become chains of massless
+links named ``{body}__{joint}``; the body's link keeps the body's name and frame.
+Welds are fixed joints named ``{body}__fixed``. Joint positions are MuJoCo's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from equipoise.errors import RobotFileError
+from equipoise.robot.description import (
+    Array,
+    Description,
+    Inertial,
+    Joint,
+    JointKind,
+    Link,
+    frozen_array,
+    rotation_from_quaternion,
+    transform,
+)
+from equipoise.robot.formats.mjcf_actuators import effort_limits, reflected
+from equipoise.robot.formats.mjcf_compile import compile_mjcf
+from equipoise.robot.formats.mjcf_files import check_references
+from equipoise.robot.formats.mjcf_shapes import ShapeReader
+from equipoise.robot.tree import check_tree
+
+# mjtJoint; a free joint is the base and never gets here
+KINDS: dict[int, JointKind] = {1: "spherical", 2: "prismatic", 3: "revolute"}
+FREE, BALL, SLIDE, HINGE = range(4)
+LARGEST = 1e10  # mjMAXVAL: what MuJoCo calls diverged
+
+
+def read_mjcf(root: Element, path: Path) -> Description:
+    """Read a parsed MJCF document.
+
+    The robot is the one tree of bodies with joints below the world. Its base floats:
+    the placement of its first body in the world, and joints of that body against the
+    world, are left out. Springs, tendons and equality constraints are left out with
+    a notice.
+
+    Args:
+        root: The ``<mujoco>`` element.
+        path: Where it came from: for messages, includes and mesh files.
+
+    Raises:
+        RobotFileError: If MuJoCo refuses it, if it names files that it may not, or
+            if it holds no robot or several.
+    """
+    check_references(root, path)
+    compiled = compile_mjcf(root, path)
+    _refuse_absurd_figures(compiled.model, path)
+    reader = _Reader(compiled.model, compiled.spec, path)
+    reader.read()
+    notices = (*compiled.notices, *reader.notices, *_left_out(compiled.model))
+    root_name = check_tree(reader.links, reader.joints, str(path))
+    return Description(
+        root.get("model") or path.stem,
+        tuple(reader.links),
+        tuple(reader.joints),
+        root_name,
+        notices,
+        reader.postures(),
+    )
+
+
+class _Reader:
+    """Turns the bodies of one tree of a compiled model into links and joints."""
+
+    def __init__(self, model: Any, spec: Any, path: Path) -> None:
+        self.model = model
+        self.path = path
+        self.notices: list[str] = []
+        self.links: list[Link] = []
+        self.joints: list[Joint] = []
+        self.efforts = effort_limits(model)
+        self.shapes = ShapeReader(model, spec, path)
+
+    def read(self) -> None:
+        root = self.root_body()
+        for body in np.flatnonzero(self.model.body_rootid == root):
+            if body != root:
+                self.attach(int(body))
+            self.links.append(self.link(int(body)))
+        self.notices.extend(self.shapes.notices())
+
+    def root_body(self) -> int:
+        """Find the child of the world that is the robot."""
+        model = self.model
+        children = [
+            body for body in range(1, model.nbody) if not model.body_parentid[body]
+        ]
+        jointed = {
+            int(model.body_rootid[body]) for body in model.jnt_bodyid[: model.njnt]
+        }
+        trees = [body for body in children if body in jointed] or children
+        if not trees:
+            raise RobotFileError(f"{self.path}: has no bodies")
+        if len(trees) > 1:
+            names = ", ".join(self.body_name(body) for body in trees[:5])
+            floating = [
+                body
+                for body in trees
+                if self.is_free(body) and model.body_subtreemass[body] > 0.0
+            ]
+            if len(floating) != 1:
+                raise RobotFileError(
+                    f"{self.path}: holds {len(trees)} separate robots or objects "
+                    f"({names}); one is needed"
+                )
+            trees = floating
+            self.notices.append(
+                f"of the bodies {names}, '{self.body_name(trees[0])}' is the robot: "
+                "it alone floats freely; the others are left out"
+            )
+        root: int = trees[0]
+        self.notice_base(root)
+        return root
+
+    def is_free(self, body: int) -> bool:
+        return any(self.model.jnt_type[j] == FREE for j in self.joints_of(body))
+
+    def notice_base(self, root: int) -> None:
+        if self.is_free(root):
+            return
+        names = ", ".join(f"'{self.joint_name(j)}'" for j in self.joints_of(root))
+        dropped = f"; its joints to the world ({names}) are left out" if names else ""
+        self.notices.append(
+            f"body '{self.body_name(root)}' has no free joint and is taken as the "
+            f"floating base{dropped}"
+        )
+
+    def attach(self, body: int) -> None:
+        """Add the joints, and the links between them, that carry a body.
+
+        MuJoCo places a body by T_body · J₁ · J₂ …, each J moving about its own anchor
+        by the joint's position less its reference.
+        """
+        model, name = self.model, self.body_name(body)
+        parent = self.body_name(int(model.body_parentid[body]))
+        placement = pose(model.body_pos[body], model.body_quat[body])
+        joints = self.joints_of(body)
+        anchor_before = np.zeros(3)
+        for index in joints:
+            kind = int(model.jnt_type[index])
+            anchor = anchor_before if kind == SLIDE else np.array(model.jnt_pos[index])
+            at_body = index == joints[-1] and not anchor.any()
+            child = name if at_body else f"{name}__{self.joint_name(index)}"
+            placement = placement @ transform(None, anchor - anchor_before)
+            placement = placement @ self.pose_at_zero(index, kind)
+            self.joints.append(self.joint(index, kind, parent, child, placement))
+            if not at_body:
+                self.links.append(Link(child))
+            parent, placement, anchor_before = child, np.eye(4), anchor
+        if parent != name:
+            self.joints.append(
+                Joint(
+                    f"{name}__fixed",
+                    "fixed",
+                    parent,
+                    name,
+                    frozen_array(placement @ transform(None, -anchor_before)),
+                )
+            )
+
+    def pose_at_zero(self, index: int, kind: int) -> Array:
+        """Return the joint's own motion at position zero, where ``ref`` is not."""
+        if kind == BALL:
+            return transform()
+        model = self.model
+        back = -float(model.qpos0[model.jnt_qposadr[index]])
+        axis = np.array(model.jnt_axis[index])
+        if kind == SLIDE:
+            return transform(None, back * axis)
+        half = 0.5 * back
+        quaternion = np.append(np.cos(half), np.sin(half) * axis)
+        return transform(rotation_from_quaternion(quaternion.tolist()))
+
+    def joint(
+        self, index: int, kind: int, parent: str, child: str, placement: Array
+    ) -> Joint:
+        model = self.model
+        dof = int(model.jnt_dofadr[index])
+        limited = bool(model.jnt_limited[index]) and kind != BALL
+        lower, upper = model.jnt_range[index] if limited else (-np.inf, np.inf)
+        armature, damping = reflected(model, index)
+        axis = np.array(model.jnt_axis[index]) if kind != BALL else [1.0, 0.0, 0.0]
+        return Joint(
+            self.joint_name(index),
+            KINDS[kind],
+            parent,
+            child,
+            frozen_array(placement),
+            frozen_array(axis),
+            float(lower),
+            float(upper),
+            effort_limit=float(self.efforts[index]),
+            damping=float(model.dof_damping[dof]) + damping,
+            friction=float(model.dof_frictionloss[dof]),
+            armature=float(model.dof_armature[dof]) + armature,
+        )
+
+    def link(self, body: int) -> Link:
+        model = self.model
+        mass, moments = float(model.body_mass[body]), model.body_inertia[body]
+        inertial = None
+        if mass > 0.0 or moments.any():
+            rotation = rotation_from_quaternion(model.body_iquat[body])
+            inertia = rotation @ np.diag(moments) @ rotation.T
+            inertial = Inertial(
+                mass,
+                frozen_array(model.body_ipos[body]),
+                frozen_array(0.5 * (inertia + inertia.T)),
+            )
+        collisions, visuals = self.shapes.of_body(body)
+        return Link(self.body_name(body), inertial, collisions, visuals)
+
+    def postures(self) -> dict[str, dict[str, Array]]:
+        """Return the keyframes, joint by joint; quaternions as (x, y, z, w)."""
+        model = self.model
+        names = {joint.name for joint in self.joints}
+        postures: dict[str, dict[str, Array]] = {}
+        for key in range(model.nkey):
+            positions = {}
+            for index in range(model.njnt):
+                if self.joint_name(index) not in names:
+                    continue
+                ball = model.jnt_type[index] == BALL
+                start = int(model.jnt_qposadr[index])
+                values = model.key_qpos[key, start : start + (4 if ball else 1)]
+                values = values[[1, 2, 3, 0]] if ball else values
+                positions[self.joint_name(index)] = frozen_array(values)
+            postures[model.key(key).name or f"key_{key}"] = positions
+        return postures
+
+    def joints_of(self, body: int) -> list[int]:
+        start, count = self.model.body_jntadr[body], self.model.body_jntnum[body]
+        return list(range(int(start), int(start + count))) if count else []
+
+    def body_name(self, body: int) -> str:
+        return self.model.body(body).name or f"body_{body}"
+
+    def joint_name(self, index: int) -> str:
+        return self.model.joint(index).name or f"joint_{index}"
+
+
+def pose(position: Sequence[float], quaternion_wxyz: Sequence[float]) -> Array:
+    """Return MuJoCo's position and quaternion (scalar first) as a transform (4, 4)."""
+    return transform(rotation_from_quaternion(quaternion_wxyz), position)
+
+
+def _refuse_absurd_figures(model: Any, path: Path) -> None:
+    """Refuse infinite and huge figures, which MuJoCo's compiler lets pass."""
+    figures = {
+        "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"),
+        "jnt": ("pos", "axis"),
+        "dof": ("armature", "damping", "frictionloss"),
+        "geom": ("pos", "quat"),
+        "actuator": ("gear", "armature", "damping"),
+    }
+    for kind, fields in figures.items():
+        for field in fields:
+            if not (np.abs(getattr(model, f"{kind}_{field}")) < LARGEST).all():
+                raise RobotFileError(f"{path}: a {kind} has an impossible {field}")
+    if not (np.abs(model.qpos0) < LARGEST).all():
+        raise RobotFileError(f"{path}: a joint has an impossible ref")
+    for field in ("jnt_range", "jnt_actfrcrange", "actuator_forcerange", "key_qpos"):
+        if np.isnan(getattr(model, field)).any():
+            raise RobotFileError(f"{path}: an entry of {field} is not a number")
+
+
+def _left_out(model: Any) -> list[str]:
+    """Say what a tree of links and joints cannot hold."""
+    import mujoco
+
+    notices = []
+    kinds = Counter(mujoco.mjtEq(int(kind)).name for kind in model.eq_type)
+    for kind, count in sorted(kinds.items()):
+        word = kind.removeprefix("mjEQ_").lower()
+        notices.append(
+            f"closed loops and couplings are not supported: left open; "
+            f"{count} equality constraints ({word}) ignored"
+        )
+    for number, what in (
+        (int(model.ntendon), "tendons"),
+        (int(np.count_nonzero(model.jnt_stiffness)), "joint springs"),
+        (int(np.count_nonzero(model.body_gravcomp)), "gravity compensations"),
+    ):
+        if number:
+            notices.append(f"{number} {what} ignored: they are not supported")
+    return notices

@@ -1,0 +1,229 @@
+"""New masses in a user's own robot file, every other byte kept.
+
+Comments, white space, the order of attributes, quotes, line ends and encoding stay.
+Values that are already right are not written again, so that rewriting a file with
+its own inertials returns it unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError, NameNotFoundError, RobotFileError
+from equipoise.robot.description import (
+    Array,
+    Description,
+    Inertial,
+    rotation_from_rpy,
+)
+from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.principal import SAME_INERTIA, same_inertia
+from equipoise.robot.formats.rewrite_mjcf import body_nodes, edit_body
+from equipoise.robot.formats.urdf import read_urdf
+from equipoise.robot.formats.xml_edit import Node, XmlEditor
+from equipoise.robot.formats.xml_file import parse_xml
+from equipoise.robot.formats.xml_text import numbers
+from equipoise.robot.tree import check_inertial
+
+INERTIA_KEYS = (
+    ("ixx", 0, 0),
+    ("ixy", 0, 1),
+    ("ixz", 0, 2),
+    ("iyy", 1, 1),
+    ("iyz", 1, 2),
+    ("izz", 2, 2),
+)
+WRITTEN_INERTIA = 1e-9  # share of the largest entry, after MuJoCo diagonalised it
+
+
+def rewrite_urdf(
+    original: bytes,
+    inertials: Mapping[str, Inertial],
+    path: Path = Path("robot.urdf"),
+) -> bytes:
+    """Change the inertial entries of some links of a URDF file.
+
+    The rotation of an inertial origin is kept; the new inertia is written in it.
+
+    Args:
+        original: The file's content.
+        inertials: New mass distribution by link name; other links stay.
+        path: The file's path: for messages.
+
+    Returns:
+        The new content.
+
+    Raises:
+        NameNotFoundError: If there is no link of a name.
+        RobotFileError: If the file is not a URDF in UTF-8, or an inertial is not
+            possible.
+        EquipoiseError: If the result does not read back as wanted.
+    """
+    _check(inertials, path)
+    before = read_urdf(parse_xml(original, path), path)
+    editor = XmlEditor(original, path)
+    nodes = {
+        node.attributes.get("name", ""): node
+        for node in editor.root.children
+        if node.tag == "link"
+    }
+    for name, wanted in inertials.items():
+        if name not in nodes:
+            raise NameNotFoundError("link", name, nodes, str(path))
+        current = _inertial_of(before, name)
+        if not same_inertial(current, wanted):
+            _edit_link(editor, nodes[name], current, wanted)
+    content = editor.result()
+    if content != original:
+        _verify(before, read_urdf(parse_xml(content, path), path), inertials, path)
+    return content
+
+
+def rewrite_mjcf(
+    original: bytes,
+    inertials: Mapping[str, Inertial],
+    path: Path = Path("robot.xml"),
+) -> bytes:
+    """Change the inertial entries of some bodies of an MJCF file.
+
+    Changed inertias are written as ``fullinertia``; a body whose inertia MuJoCo
+    infers from its geoms gets an ``<inertial>`` only if it changes.
+
+    Args:
+        original: The file's content.
+        inertials: New mass distribution by body name; other bodies stay.
+        path: The file's path: for messages, includes and mesh files.
+
+    Returns:
+        The new content.
+
+    Raises:
+        NameNotFoundError: If there is no body of a name.
+        RobotFileError: If the file is not an MJCF that MuJoCo compiles, if a body
+            comes from another file, or an inertial is not possible.
+        EquipoiseError: If the result does not read back as wanted.
+    """
+    _check(inertials, path)
+    before = read_mjcf(parse_xml(original, path), path)
+    editor = XmlEditor(original, path)
+    nodes = body_nodes(editor.root)
+    for name, wanted in inertials.items():
+        if name not in before.link_by_name:
+            raise NameNotFoundError("link", name, before.link_by_name, str(path))
+        current = _inertial_of(before, name)
+        if same_inertial(current, wanted):
+            continue
+        if name not in nodes:
+            raise RobotFileError(
+                f"{path}: link '{name}' is not written in this file (it comes from "
+                "an include, a copy or a joint), its inertial cannot be changed here"
+            )
+        edit_body(editor, nodes[name], name, current, wanted)
+    content = editor.result()
+    if content != original:
+        try:
+            after = read_mjcf(parse_xml(content, path), path)
+        except RobotFileError as error:
+            raise EquipoiseError(f"the new inertials are refused: {error}") from error
+        _verify(before, after, inertials, path)
+    return content
+
+
+def same_inertial(
+    one: Inertial | None, other: Inertial | None, tolerance: float = SAME_INERTIA
+) -> bool:
+    """Whether two inertials are equal, the inertia but for rounding."""
+    if one is None or other is None:
+        return one is other
+    return (
+        one.mass == other.mass
+        and np.array_equal(one.com_in_link, other.com_in_link)
+        and same_inertia(one.inertia_in_link, other.inertia_in_link, tolerance)
+    )
+
+
+def _check(inertials: Mapping[str, Inertial], path: Path) -> None:
+    for name, inertial in inertials.items():
+        check_inertial(inertial, f"{path}: link '{name}'")
+
+
+def _inertial_of(description: Description, name: str) -> Inertial | None:
+    link = description.link_by_name.get(name)
+    return None if link is None else link.inertial
+
+
+def _edit_link(
+    editor: XmlEditor, link: Node, current: Inertial | None, wanted: Inertial
+) -> None:
+    element = link.find("inertial")
+    if element is None or current is None:
+        lines = _inertial_lines(wanted)
+        editor.insert_first(
+            link, ["<inertial>", *("  " + line for line in lines), "</inertial>"]
+        )
+        return
+    origin, mass, inertia = (element.find(tag) for tag in ("origin", "mass", "inertia"))
+    missing: list[str] = []
+    rpy = "0 0 0" if origin is None else origin.attributes.get("rpy", "0 0 0")
+    if not np.array_equal(current.com_in_link, wanted.com_in_link):
+        if origin is None:
+            missing.append(_inertial_lines(wanted)[0])
+        else:
+            editor.set_attribute(origin, "xyz", numbers(wanted.com_in_link))
+    if mass is not None and current.mass != wanted.mass:
+        editor.set_attribute(mass, "value", numbers([wanted.mass]))
+    if not same_inertia(current.inertia_in_link, wanted.inertia_in_link):
+        if inertia is None:
+            rotation = rotation_from_rpy([float(word) for word in rpy.split()])
+            missing.append(
+                _inertia_line(rotation.T @ wanted.inertia_in_link @ rotation)
+            )
+        else:
+            _edit_inertia(editor, inertia, rpy, wanted.inertia_in_link)
+    if missing:
+        editor.insert_first(element, missing)
+
+
+def _edit_inertia(editor: XmlEditor, node: Node, rpy: str, wanted: Array) -> None:
+    rotation = rotation_from_rpy([float(word) for word in rpy.split()])
+    local = rotation.T @ wanted @ rotation
+    rounding = SAME_INERTIA * float(np.abs(wanted).max())
+    for key, row, column in INERTIA_KEYS:
+        value = float(local[row, column])
+        if abs(float(node.attributes.get(key, "0")) - value) > rounding:
+            editor.set_attribute(node, key, numbers([value]))
+
+
+def _inertial_lines(inertial: Inertial) -> list[str]:
+    return [
+        f'<origin xyz="{numbers(inertial.com_in_link)}" rpy="0 0 0"/>',
+        f'<mass value="{numbers([inertial.mass])}"/>',
+        _inertia_line(inertial.inertia_in_link),
+    ]
+
+
+def _inertia_line(inertia: Array) -> str:
+    entries = (f'{key}="{numbers([inertia[i, j]])}"' for key, i, j in INERTIA_KEYS)
+    return f"<inertia {' '.join(entries)}/>"
+
+
+def _verify(
+    before: Description,
+    after: Description,
+    inertials: Mapping[str, Inertial],
+    path: Path,
+) -> None:
+    """Check that the new file holds the wanted inertials and the old others."""
+    for name in after.link_by_name:
+        wanted = inertials.get(name, _inertial_of(before, name))
+        found = _inertial_of(after, name)
+        if not same_inertial(found, wanted, WRITTEN_INERTIA):
+            raise EquipoiseError(
+                f"{path}: the inertial of link '{name}' does not read back as "
+                "written; in MJCF, the compiler settings inertiafromgeom, "
+                "settotalmass, boundmass, boundinertia and balanceinertia change "
+                "what is written"
+            )

@@ -1,0 +1,200 @@
+"""The small TOML beside a robot file: what the file cannot say, or says wrongly.
+
+``my_robot.toml`` beside ``my_robot.urdf`` is read with it. Every section is optional::
+
+    assumptions = ["sole size measured by hand"]
+    [orientation]               # directions in the root link's axes
+    forward = [1, 0, 0]
+    up = [0, 0, 1]
+    [limbs.left_leg]            # and right_leg, left_arm, right_arm
+    joints = ["hip", "knee"]    # from the base outwards
+    [soles.left]                # and right
+    link = "left_foot"
+    xyz = [0, 0, -0.05]         # sole frame in the link: z up, x forward
+    rpy = [0, 0, 0]
+    polygon = [[-0.05, -0.03], [0.1, -0.03], [0.1, 0.03], [-0.05, 0.03]]
+    [actuators.default]         # and [actuators.JOINT]
+    rotor_inertia = 0.01
+    [postures.standing]         # and any other name
+    left_knee = 0.5
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.errors import RobotFileError
+from equipoise.robot.description import (
+    Array,
+    frozen_array,
+    rotation_from_rpy,
+    transform,
+)
+from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
+from equipoise.robot.formats.xml_file import read_bytes
+from equipoise.robot.model import Side
+
+SIDES: tuple[Side, ...] = ("left", "right")
+LIMBS = ("left_leg", "right_leg", "left_arm", "right_arm", "torso", "head")
+# Torso and head are what legs and arms leave over; naming them changes nothing.
+DERIVED_LIMBS = ("torso", "head")
+ACTUATOR_KEYS = (
+    "rotor_inertia",
+    "viscous_friction",
+    "coulomb_friction",
+    "effort_limit",
+    "velocity_limit",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SoleSettings:
+    """A sole as the TOML gives it; see :class:`~equipoise.robot.model.Sole`."""
+
+    link: str
+    transform_sole_to_link: Array
+    polygon_in_sole: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Everything a TOML may say of a robot; empty where it is silent.
+
+    Attributes:
+        source: The file, for messages and as the origin of what it sets.
+        forward: Walking direction in base axes, or None.
+        up: Direction against gravity in base axes, or None.
+        limbs: Joints of each paired limb, from the base outwards.
+        soles: Soles by side.
+        actuators: Figures by joint name; ``"default"`` holds for all joints.
+        postures: Joint positions by posture name.
+        assumptions: Sentences to show with the robot.
+    """
+
+    source: str = ""
+    forward: Array | None = None
+    up: Array | None = None
+    limbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    soles: Mapping[Side, SoleSettings] = field(default_factory=dict)
+    actuators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    postures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+def read_sidecar(robot_file: Path) -> Settings:
+    """Read the TOML beside a robot file; empty settings where there is none."""
+    path = robot_file.with_suffix(".toml")
+    if path == robot_file or not path.is_file():
+        return Settings()
+    return parse_settings(load_toml(path), str(path))
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        RobotFileError: If it cannot be read or is not TOML.
+    """
+    try:
+        return tomllib.loads(read_bytes(path).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RobotFileError(f"{path}: not valid TOML: {error}") from error
+
+
+def parse_settings(values: Mapping[str, Any], source: str) -> Settings:
+    """Check and convert the tables of a settings file.
+
+    Args:
+        values: Parsed TOML.
+        source: Named in messages.
+
+    Raises:
+        RobotFileError: For an unknown key or an impossible value.
+    """
+    table = Table(values, source)
+    table.check_keys(*SETTINGS_KEYS)
+    orientation = _section(table, "orientation")
+    orientation.check_keys("forward", "up")
+    limbs, soles = _section(table, "limbs"), _section(table, "soles")
+    limbs.check_keys(*LIMBS)
+    soles.check_keys(*SIDES)
+    actuators, postures = _section(table, "actuators"), _section(table, "postures")
+    assumptions = values.get("assumptions", [])
+    if not isinstance(assumptions, list):
+        raise table.error("'assumptions' must be a list of sentences")
+    return Settings(
+        source,
+        _direction(orientation, "forward"),
+        _direction(orientation, "up"),
+        {
+            name: _limb_joints(limbs.table(name))
+            for name in limbs.values
+            if name not in DERIVED_LIMBS
+        },
+        {side: _sole(soles.table(side)) for side in SIDES if side in soles},
+        {joint: _actuator(actuators.table(joint)) for joint in actuators.values},
+        {name: postures.table(name).values for name in postures.values},
+        tuple(str(sentence) for sentence in assumptions),
+    )
+
+
+def _section(table: Table, key: str) -> Table:
+    return table.table(key) if key in table else Table({}, table.where)
+
+
+def _direction(table: Table, key: str) -> Array | None:
+    if key not in table:
+        return None
+    vector = np.array(table.vector(key, 3))
+    length = float(np.linalg.norm(vector))
+    if length < 1e-9:
+        raise table.error(f"'{key}' must not be zero")
+    return frozen_array(vector / length)
+
+
+def _limb_joints(table: Table) -> tuple[str, ...]:
+    table.check_keys("joints", "end_link")
+    joints = table.values.get("joints")
+    if not isinstance(joints, list) or not joints:
+        raise table.error('needs joints = ["…", …], from the base outwards')
+    return tuple(str(joint) for joint in joints)
+
+
+def _sole(table: Table) -> SoleSettings:
+    table.check_keys("link", "xyz", "rpy", "polygon", "size", "centre")
+    zero = (0.0, 0.0, 0.0)
+    pose = transform(
+        rotation_from_rpy(table.vector("rpy", 3, zero)), table.vector("xyz", 3, zero)
+    )
+    return SoleSettings(table.text("link"), pose, _polygon(table))
+
+
+def _polygon(table: Table) -> Array:
+    if ("polygon" in table) == ("size" in table):
+        raise table.error("needs either polygon or size")
+    if "polygon" in table:
+        corners = table.values["polygon"]
+        if not isinstance(corners, list) or not corners:
+            raise table.error("'polygon' needs a list of corners [x, y]")
+        return np.array(
+            [
+                Table({"polygon": corner}, table.where).vector("polygon", 2)
+                for corner in corners
+            ]
+        )
+    half = np.array(table.vector("size", 2)) / 2
+    if (half <= 0).any():
+        raise table.error("'size' must be positive")
+    signs = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    return np.asarray(table.vector("centre", 2, (0.0, 0.0)) + signs * half)
+
+
+def _actuator(table: Table) -> dict[str, float]:
+    table.check_keys(*ACTUATOR_KEYS)
+    return {key: table.not_negative(key) for key in table.values}

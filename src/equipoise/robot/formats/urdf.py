@@ -1,0 +1,303 @@
+"""URDF files into a :class:`~equipoise.robot.description.Description`.
+
+Beyond the URDF standard, joints of type ``helical`` (alias ``screw``; with a child
+``<pitch value="metres per radian"/>``) and ``spherical`` (alias ``ball``) are read,
+so that every joint kind survives a round trip through this format.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from equipoise.errors import RobotFileError
+from equipoise.robot.description import (
+    JOINT_KINDS,
+    Array,
+    Description,
+    Inertial,
+    Joint,
+    JointKind,
+    Link,
+    Shape,
+    frozen_array,
+    rotation_from_rpy,
+    transform,
+)
+from equipoise.robot.formats.mesh_path import resolve_mesh
+from equipoise.robot.tree import check_tree
+
+KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
+
+
+def read_urdf(root: Element, path: Path) -> Description:
+    """Read a parsed URDF document.
+
+    Args:
+        root: The ``<robot>`` element.
+        path: Where it came from: for messages and for relative mesh paths.
+
+    Raises:
+        RobotFileError: If anything in it is missing, doubled or impossible.
+    """
+    if any("xacro" in element.tag for element in root.iter()):
+        raise RobotFileError(
+            f"{path}: holds xacro macros; expand it first: "
+            f"xacro {path.name} > robot.urdf"
+        )
+    reader = _Reader(path)
+    links = tuple(reader.link(element) for element in root.findall("link"))
+    joints = tuple(reader.joint(element) for element in root.findall("joint"))
+    # urdfdom, and so Pinocchio, visits the joints below a link by name
+    joints = tuple(sorted(joints, key=lambda joint: joint.name))
+    name = root.get("name") or path.stem
+    root_name = check_tree(links, joints, str(path))
+    return _without_explicit_floating_base(
+        Description(name, links, joints, root_name, tuple(reader.notices))
+    )
+
+
+def _without_explicit_floating_base(description: Description) -> Description:
+    """Drop a massless ``world`` above a floating joint: the base floats anyway."""
+    below = description.joints_below[description.root]
+    world = description.link_by_name[description.root]
+    if len(below) != 1 or below[0].kind != "floating" or world.inertial is not None:
+        return description
+    joint = below[0]
+    return Description(
+        description.name,
+        tuple(link for link in description.links if link is not world),
+        tuple(other for other in description.joints if other is not joint),
+        joint.child,
+        (
+            *description.notices,
+            f"joint '{joint.name}' is taken as the floating base; "
+            f"the massless link '{world.name}' above it is left out",
+        ),
+    )
+
+
+class _Reader:
+    """Reads elements one by one, naming file and element in every complaint."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.notices: list[str] = []
+
+    def error(self, message: str) -> RobotFileError:
+        return RobotFileError(f"{self.path}: {message}")
+
+    def link(self, element: Element) -> Link:
+        name = element.get("name")
+        if not name:
+            raise self.error("a link has no name")
+        where = f"link '{name}'"
+        inertial = element.find("inertial")
+        return Link(
+            name,
+            None if inertial is None else self.inertial(inertial, where),
+            self.shapes(element.findall("collision"), where),
+            self.shapes(element.findall("visual"), where),
+        )
+
+    def inertial(self, element: Element, where: str) -> Inertial:
+        mass_element = element.find("mass")
+        if mass_element is None:
+            raise self.error(f"{where} has an <inertial> without <mass>")
+        mass = self.number(mass_element, "value", where + ", mass")
+        if mass < 0.0:
+            raise self.error(f"{where} has negative mass {mass:g} kg")
+        pose = self.origin(element, where + ", inertial")
+        inertia = np.zeros((3, 3))
+        inertia_element = element.find("inertia")
+        if inertia_element is not None:
+            for row, column in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+                key = "i" + "xyz"[row] + "xyz"[column]
+                value = self.number(inertia_element, key, f"{where}, {key}", 0.0)
+                inertia[row, column] = inertia[column, row] = value
+        rotation = pose[:3, :3]
+        return Inertial(
+            mass,
+            frozen_array(pose[:3, 3]),
+            frozen_array(rotation @ inertia @ rotation.T),
+        )
+
+    def shapes(self, elements: list[Element], where: str) -> tuple[Shape, ...]:
+        shapes = []
+        for element in elements:
+            geometry = element.find("geometry")
+            if geometry is None or len(geometry) == 0:
+                continue
+            shape = self.shape(geometry[0], self.origin(element, where), where)
+            if shape is not None:
+                shapes.append(shape)
+        return tuple(shapes)
+
+    def shape(self, element: Element, pose: Array, where: str) -> Shape | None:
+        size: tuple[float, ...]
+        match element.tag:
+            case "box":
+                size = self.vector(element, "size", 3, where + ", box size")
+                return Shape("box", size, pose)
+            case "sphere":
+                size = (self.number(element, "radius", where + ", sphere radius"),)
+                return Shape("sphere", size, pose)
+            case "cylinder" | "capsule" as kind:
+                size = (
+                    self.number(element, "radius", f"{where}, {kind} radius"),
+                    self.number(element, "length", f"{where}, {kind} length"),
+                )
+                return Shape(
+                    "cylinder" if kind == "cylinder" else "capsule", size, pose
+                )
+            case "mesh":
+                name = element.get("filename", "")
+                scale = self.vector(
+                    element, "scale", 3, where + ", mesh scale", (1.0, 1.0, 1.0)
+                )
+                return Shape("mesh", scale, pose, resolve_mesh(name, self.path), name)
+        self.notices.append(f"{where}: shape '{element.tag}' is not known and left out")
+        return None
+
+    def joint(self, element: Element) -> Joint:
+        name = element.get("name")
+        if not name:
+            raise self.error("a joint has no name")
+        where = f"joint '{name}'"
+        kind = self.kind(element, where)
+        parent, child = (
+            self.reference(element, end, where) for end in ("parent", "child")
+        )
+        limit = element.find("limit")
+        lower, upper = -math.inf, math.inf
+        velocity = effort = math.inf
+        if limit is not None:
+            velocity = self.number(limit, "velocity", where, math.inf, finite=False)
+            effort = self.number(limit, "effort", where, math.inf, finite=False)
+            if kind != "continuous":
+                lower = self.number(limit, "lower", where, 0.0, finite=False)
+                upper = self.number(limit, "upper", where, 0.0, finite=False)
+        elif kind in ("revolute", "prismatic"):
+            self.notices.append(
+                f"{where} is {kind} without <limit>: taken as unlimited"
+            )
+        if lower > upper:
+            raise self.error(f"{where} has lower limit {lower:g} above upper {upper:g}")
+        dynamics = element.find("dynamics")
+        damping = friction = armature = 0.0
+        if dynamics is not None:
+            damping = self.number(dynamics, "damping", where, 0.0)
+            friction = self.number(dynamics, "friction", where, 0.0)
+            armature = self.number(dynamics, "armature", where, 0.0)
+        pitch_element = element.find("pitch")
+        if kind == "helical" and pitch_element is None:
+            raise self.error(f"{where} is helical and needs <pitch value=.../>")
+        mimic = element.find("mimic")
+        return Joint(
+            name,
+            kind,
+            parent,
+            child,
+            self.origin(element, where),
+            self.axis(element, kind, where),
+            lower,
+            upper,
+            velocity,
+            effort,
+            damping,
+            friction,
+            armature,
+            0.0
+            if pitch_element is None
+            else self.number(pitch_element, "value", where + ", pitch"),
+            None if mimic is None else mimic.get("joint"),
+        )
+
+    def kind(self, element: Element, where: str) -> JointKind:
+        text = element.get("type", "")
+        kind = KIND_ALIASES.get(text, text)
+        for known in JOINT_KINDS:
+            if kind == known:
+                return known
+        raise self.error(
+            f"{where} is of type '{text}', which is not supported; "
+            f"supported are {', '.join(JOINT_KINDS)}"
+        )
+
+    def reference(self, element: Element, end: str, where: str) -> str:
+        link = element.find(end)
+        name = None if link is None else link.get("link")
+        if not name:
+            raise self.error(f"{where} has no {end} link")
+        return name
+
+    def axis(self, element: Element, kind: JointKind, where: str) -> Array:
+        axis_element = element.find("axis")
+        if axis_element is None:
+            return frozen_array([1.0, 0.0, 0.0])
+        axis = np.array(self.vector(axis_element, "xyz", 3, where + ", axis"))
+        length = float(np.linalg.norm(axis))
+        if length < 1e-9:
+            if kind in ("fixed", "spherical", "floating"):
+                return frozen_array([1.0, 0.0, 0.0])
+            raise self.error(f"{where} has a zero axis")
+        return frozen_array(axis / length)
+
+    def origin(self, element: Element, where: str) -> Array:
+        origin = element.find("origin")
+        if origin is None:
+            return transform()
+        zero = (0.0, 0.0, 0.0)
+        xyz = self.vector(origin, "xyz", 3, where + ", origin xyz", zero)
+        rpy = self.vector(origin, "rpy", 3, where + ", origin rpy", zero)
+        return transform(rotation_from_rpy(rpy), xyz)
+
+    def vector(
+        self,
+        element: Element,
+        key: str,
+        count: int,
+        where: str,
+        default: tuple[float, ...] | None = None,
+    ) -> tuple[float, ...]:
+        text = element.get(key)
+        if text is None:
+            if default is not None:
+                return default
+            raise self.error(f"{where} is missing")
+        values = tuple(self.to_float(word, where) for word in text.split())
+        if len(values) != count:
+            raise self.error(f"{where} needs {count} numbers, has '{text}'")
+        return values
+
+    def number(
+        self,
+        element: Element,
+        key: str,
+        where: str,
+        default: float | None = None,
+        *,
+        finite: bool = True,
+    ) -> float:
+        text = element.get(key)
+        if text is None:
+            if default is not None:
+                return default
+            raise self.error(f"{where} is missing")
+        value = self.to_float(text, f"{where}, {key}", finite=finite)
+        # urdfdom refuses "inf", so exporters write the largest number for it
+        unlimited = not finite and abs(value) >= sys.float_info.max
+        return math.copysign(math.inf, value) if unlimited else value
+
+    def to_float(self, text: str, where: str, *, finite: bool = True) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if math.isnan(value) or (finite and math.isinf(value)):
+            raise self.error(f"{where}: '{text}' is not a finite number")
+        return value

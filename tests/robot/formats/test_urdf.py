@@ -1,0 +1,249 @@
+"""URDF reading and model building, with Pinocchio's own parser as the oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from equipoise.errors import RobotFileError
+from equipoise.robot.build import build_model
+from equipoise.robot.formats.urdf import read_urdf
+from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+
+LINK = (
+    '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+    'ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/>'
+    '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{4}'
+    "</joint>"
+)
+
+
+def model_of(path: Path) -> pin.Model:
+    """Build our model of a file."""
+    return build_model(read_urdf(parse_xml(read_bytes(path), path), path))
+
+
+def model_of_text(text: str) -> pin.Model:
+    """Build our model of a text."""
+    path = Path("text.urdf")
+    return build_model(read_urdf(parse_xml(text.encode(), path), path))
+
+
+def robot_text(*parts: str) -> str:
+    """Wrap links and joints in a robot."""
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def test_model_is_the_one_that_pinocchio_parses(humanoid_urdf: Path) -> None:
+    """Joints, frames, inertias and limits equal pin.buildModelFromUrdf's."""
+    ours = model_of(humanoid_urdf)
+    theirs = pin.buildModelFromUrdf(str(humanoid_urdf), pin.JointModelFreeFlyer())
+    assert list(ours.names) == list(theirs.names)
+    assert [j.shortname() for j in ours.joints] == [
+        j.shortname() for j in theirs.joints
+    ]
+    assert [(f.name, f.type, f.parentJoint, f.parentFrame) for f in ours.frames] == [
+        (f.name, f.type, f.parentJoint, f.parentFrame) for f in theirs.frames
+    ]
+    for a, b in zip(ours.frames, theirs.frames, strict=True):
+        np.testing.assert_allclose(
+            a.placement.homogeneous, b.placement.homogeneous, atol=1e-12
+        )
+    for a, b in zip(ours.inertias, theirs.inertias, strict=True):
+        np.testing.assert_allclose(
+            a.toDynamicParameters(), b.toDynamicParameters(), atol=1e-12
+        )
+    for limits in (
+        "lowerPositionLimit",
+        "upperPositionLimit",
+        "velocityLimit",
+        "effortLimit",
+        "damping",
+        "upperDryFrictionLimit",
+    ):
+        np.testing.assert_array_equal(getattr(ours, limits), getattr(theirs, limits))
+
+
+def test_masses_on_root_and_fixed_joints_are_kept(humanoid_urdf: Path) -> None:
+    """The model's mass is the sum of all masses in the file."""
+    root = parse_xml(read_bytes(humanoid_urdf), humanoid_urdf)
+    in_file = sum(
+        float(mass.get("value", "nan")) for mass in root.iterfind("link/inertial/mass")
+    )
+    model_mass = pin.computeTotalMass(model_of(humanoid_urdf))
+    assert model_mass == pytest.approx(in_file, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "short_name"),
+    [
+        ("revolute", "", "JointModelRZ"),
+        ("continuous", "", "JointModelRUBZ"),
+        ("prismatic", "", "JointModelPZ"),
+        ("helical", '<pitch value="0.1"/>', "JointModelHZ"),
+        ("screw", '<pitch value="0.1"/>', "JointModelHZ"),
+        ("spherical", "", "JointModelSpherical"),
+        ("ball", "", "JointModelSpherical"),
+        ("floating", "", "JointModelFreeFlyer"),
+    ],
+)
+def test_every_joint_kind_is_read(kind: str, extra: str, short_name: str) -> None:
+    """Each supported joint type becomes Pinocchio's joint of that kind."""
+    text = robot_text(
+        LINK.format("a"), LINK.format("b"), JOINT.format("j", kind, "a", "b", extra)
+    )
+    assert model_of_text(text).joints[2].shortname() == short_name
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
+def test_joints_about_any_axis_equal_pinocchio(kind: str) -> None:
+    """A skew axis gives the kinematics of Pinocchio's parser."""
+    joint = JOINT.format("j", kind, "a", "b", "").replace("0 0 1", "0.3 -0.5 0.8")
+    text = robot_text(LINK.format("a"), LINK.format("b"), joint)
+    ours = model_of_text(text)
+    theirs = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+    assert ours.joints[2].shortname() == theirs.joints[2].shortname()
+    q = pin.randomConfiguration(ours, -np.ones(ours.nq), np.ones(ours.nq))
+    poses = []
+    for model in (ours, theirs):
+        data = model.createData()
+        pin.forwardKinematics(model, data, q)
+        poses.append(data.oMi[2].homogeneous)
+    np.testing.assert_allclose(poses[0], poses[1], atol=1e-14)
+
+
+def test_helical_joint_advances_by_its_pitch() -> None:
+    """A turn of q radians moves the child by pitch · q along the axis."""
+    text = robot_text(
+        LINK.format("a"),
+        LINK.format("b"),
+        JOINT.format("j", "helical", "a", "b", '<pitch value="0.1"/>'),
+    )
+    model = model_of_text(text)
+    data = model.createData()
+    q = pin.neutral(model)
+    q[7] = 0.5
+    pin.forwardKinematics(model, data, q)
+    np.testing.assert_allclose(data.oMi[2].translation, [0, 0, 0.05], atol=1e-15)
+
+
+def test_explicit_floating_base_is_not_doubled() -> None:
+    """A massless world link above a floating joint is left out, and said so."""
+    text = robot_text(
+        '<link name="world"/>',
+        LINK.format("b"),
+        JOINT.format("float", "floating", "world", "b", ""),
+    )
+    path = Path("text.urdf")
+    description = read_urdf(parse_xml(text.encode(), path), path)
+    assert build_model(description).nv == 6
+    assert "floating base" in description.notices[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<robot", "not well-formed"),
+        ("<robot/>", "has no links"),
+        (robot_text('<link name="a"/>'), "no link has a mass"),
+        (robot_text(LINK.format("a"), LINK.format("a")), "2 links are named 'a'"),
+        (robot_text(LINK.format("a"), LINK.format("b")), "several root links"),
+        (
+            robot_text(
+                LINK.format("a"), LINK.format("b"), JOINT.format("j", "x", "a", "b", "")
+            ),
+            "joint 'j' is of type 'x', which is not supported; supported are fixed",
+        ),
+        (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j", "planar", "a", "b", ""),
+            ),
+            "type 'planar'",
+        ),
+        (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j", "fixed", "a", "c", ""),
+            ),
+            "link 'c', which does not exist",
+        ),
+        (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j", "fixed", "a", "b", ""),
+                JOINT.format("k", "fixed", "b", "a", ""),
+            ),
+            "loop",
+        ),
+        (
+            robot_text(
+                *(LINK.format(name) for name in "abc"),
+                JOINT.format("j", "fixed", "a", "b", ""),
+                JOINT.format("k", "fixed", "c", "b", ""),
+            ),
+            "closed loops are not supported",
+        ),
+        (
+            robot_text(LINK.format("a").replace('value="1"', 'value="nan"')),
+            "'nan' is not a finite number",
+        ),
+        (
+            robot_text(LINK.format("a").replace('value="1"', 'value="-2"')),
+            "negative mass -2 kg",
+        ),
+        (
+            robot_text(LINK.format("a").replace('ixx="1"', 'ixx="-1"')),
+            "not positive definite",
+        ),
+        (
+            robot_text(LINK.format("a").replace('<mass value="1"/>', "")),
+            "without <mass>",
+        ),
+        (
+            '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro/></robot>',
+            "xacro",
+        ),
+    ],
+)
+def test_bad_files_are_refused_by_name(text: str, message: str) -> None:
+    """What is wrong is said in one line that names file and item."""
+    with pytest.raises(RobotFileError) as error:
+        model_of_text(text)
+    assert message in str(error.value)
+    assert str(error.value).startswith("text.urdf")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><robot name="&b;"/>',
+        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot>&x;</robot>',
+        '<!DOCTYPE r SYSTEM "http://127.0.0.1/x.dtd" [<!ENTITY % p "x">]><robot/>',
+    ],
+)
+def test_entities_are_refused(document: str) -> None:
+    """Entity bombs and external entities are refused before they are expanded."""
+    with pytest.raises(RobotFileError, match="entities"):
+        parse_xml(document.encode(), Path("bomb.urdf"))
+
+
+def test_package_path_that_climbs_out_is_refused() -> None:
+    """A package:// mesh path with '..' is an error, not a file read."""
+    link = LINK.format("a").replace(
+        "</link>",
+        "<collision><geometry>"
+        '<mesh filename="package://p/../../etc/passwd"/></geometry></collision></link>',
+    )
+    with pytest.raises(RobotFileError, match="climbs out of its package"):
+        model_of_text(robot_text(link))
