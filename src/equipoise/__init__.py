@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
     from equipoise.robot.catalogue import catalogue_names
-    from equipoise.robot.formats.write import write_mjcf, write_urdf
+    from equipoise.robot.formats.write import export_robot, write_mjcf, write_urdf
     from equipoise.robot.load import load
     from equipoise.robot.model import Robot
 
@@ -37,6 +37,7 @@ _HOMES = {
     "com_jacobian": "kinematics.com",
     "com_jacobian_rate": "kinematics.com",
     "com_velocity": "kinematics.com",
+    "export_robot": "robot.formats.write",
     "frame_jacobian": "kinematics.frames",
     "frame_pose": "kinematics.frames",
     "limb_com": "kinematics.limb_com",
@@ -53,6 +54,7 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "Robot",
     "catalogue_names",
     "load",
+    "export_robot",
     "write_mjcf",
     "write_urdf",
     "com",

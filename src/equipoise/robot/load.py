@@ -69,7 +69,7 @@ def load(source: str | os.PathLike[str], settings: str | Path | None = None) -> 
         chosen = _chosen_settings(settings, own)
         return assemble(description, chosen, path)
     description, table = read_catalogue(text)
-    own = parse_settings(table, text)
+    own = parse_settings(table, f"catalogue ({text})")
     return assemble(description, _chosen_settings(settings, own), None)
 
 
