@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,15 +27,7 @@ JointKind = Literal[
     "spherical",
     "floating",
 ]
-JOINT_KINDS: tuple[JointKind, ...] = (
-    "fixed",
-    "revolute",
-    "continuous",
-    "prismatic",
-    "helical",
-    "spherical",
-    "floating",
-)
+JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 

@@ -15,6 +15,13 @@ from equipoise.robot.description import Inertial, Joint, Link
 # the link's mass at a radius of 0.03 mm.
 RELATIVE_ROUNDING = 1e-3
 ROUNDING_RADIUS_SQUARED = 1e-9
+JOINT_MAGNITUDES = (
+    "velocity_limit",
+    "effort_limit",
+    "damping",
+    "friction",
+    "armature",
+)
 
 
 def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> str:
@@ -29,8 +36,8 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> s
         The name of the root link.
 
     Raises:
-        RobotFileError: For doubled names, unknown links, several roots, loops and
-            impossible masses or inertias.
+        RobotFileError: For doubled names, unknown links, several roots, loops,
+            negative limits or friction, and impossible masses or inertias.
     """
     if not links:
         raise RobotFileError(f"{source}: has no links")
@@ -45,6 +52,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> s
                     f"{source}: joint '{joint.name}' names link '{end}', "
                     "which does not exist"
                 )
+        _refuse_impossible(joint, source)
         if joint.child in above:
             raise RobotFileError(
                 f"{source}: link '{joint.child}' hangs on two joints "
@@ -89,6 +97,21 @@ def check_inertial(inertial: Inertial, where: str) -> None:
         raise RobotFileError(
             f"{where} has an inertia that is not positive definite "
             f"(smallest principal moment {moments[0]:.3g} kg m²)"
+        )
+
+
+def _refuse_impossible(joint: Joint, source: str) -> None:
+    for name in JOINT_MAGNITUDES:
+        value = getattr(joint, name)
+        if not value >= 0.0:
+            raise RobotFileError(
+                f"{source}: joint '{joint.name}' has {name.replace('_', ' ')} "
+                f"{value:g}, which must not be negative"
+            )
+    if not joint.lower <= joint.upper:
+        raise RobotFileError(
+            f"{source}: joint '{joint.name}' has its lower limit {joint.lower:g} "
+            f"above its upper limit {joint.upper:g}"
         )
 
 

@@ -202,6 +202,26 @@ def test_explicit_floating_base_is_not_doubled() -> None:
             "negative mass -2 kg",
         ),
         (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j", "revolute", "a", "b", "").replace(
+                    'effort="1"', 'effort="-1"'
+                ),
+            ),
+            "joint 'j' has effort limit -1",
+        ),
+        (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j", "revolute", "a", "b", "").replace(
+                    'lower="-1"', 'lower="2"'
+                ),
+            ),
+            "lower limit 2 above its upper limit 1",
+        ),
+        (
             robot_text(LINK.format("a").replace('ixx="1"', 'ixx="-1"')),
             "not positive definite",
         ),

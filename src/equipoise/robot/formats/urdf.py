@@ -185,8 +185,6 @@ class _Reader:
             self.notices.append(
                 f"{where} is {kind} without <limit>: taken as unlimited"
             )
-        if lower > upper:
-            raise self.error(f"{where} has lower limit {lower:g} above upper {upper:g}")
         dynamics = element.find("dynamics")
         damping = friction = armature = 0.0
         if dynamics is not None:
