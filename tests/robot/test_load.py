@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +22,6 @@ from equipoise.errors import (
     ShapeError,
     UnknownRobotError,
 )
-
-LEG_JOINTS = {"g1": 6, "talos": 6, "romeo": 6, "icub": 6}
 
 
 def sole_poses(robot: eq.Robot) -> list[np.ndarray]:
@@ -98,6 +99,20 @@ def test_names_do_not_matter(g1_urdf: Path, tmp_path: Path) -> None:
             renamed.soles[side].polygon_in_sole, original.soles[side].polygon_in_sole
         )
     np.testing.assert_allclose(renamed.standing, original.standing, atol=1e-12)
+    assert any("names do not tell left" in line for line in renamed.assumptions)
+    assert original.assumptions == ()
+
+
+@pytest.mark.parametrize("prefix", ["swarm_", "armar6_", "handy_", "Leg"])
+def test_a_prefix_of_all_names_says_nothing(
+    g1_urdf: Path, tmp_path: Path, prefix: str
+) -> None:
+    """The robot's own name before every name does not make legs arms."""
+    text = g1_urdf.read_text(encoding="utf-8")
+    text = re.sub(r'((?:link|joint)(?: name)?)="([^"]+)"', rf'\1="{prefix}\2"', text)
+    path = tmp_path / "prefixed.urdf"
+    path.write_text(text, encoding="utf-8")
+    assert len(eq.load(path).legs["left"].joints) == 6
 
 
 def test_y_up_robot_stands_upright() -> None:
@@ -144,11 +159,68 @@ def test_unknown_name_suggests_the_nearest() -> None:
         eq.load("mahru1")
 
 
-@pytest.mark.parametrize("source", ["", " ", "a\0b", "/no/such/file.urdf", "x.urdf"])
-def test_missing_files_are_refused(source: str) -> None:
+@pytest.mark.parametrize(
+    "source",
+    ["", " ", "a\0b", "/no/such/file.urdf", "x.urdf", "a" * 300, b"a.urdf", None, 3],
+)
+def test_missing_files_are_refused(source: object) -> None:
     """Anything that cannot be opened gives one of our errors."""
     with pytest.raises(EquipoiseError):
-        eq.load(source)
+        eq.load(source)  # type: ignore[arg-type]
+
+
+def test_one_leg_is_not_enough(g1_urdf: Path, tmp_path: Path) -> None:
+    """A robot whose right leg is fixed and gone is refused where two are needed."""
+    text = g1_urdf.read_text(encoding="utf-8")
+    right_leg = r'(<joint name="right_(?:hip|knee|ankle)[^"]*" type=)"revolute"'
+    path = tmp_path / "hopper.urdf"
+    path.write_text(re.sub(right_leg, r'\1"fixed"', text), encoding="utf-8")
+    with pytest.raises(LegsNotFoundError, match="needs a left and a right leg"):
+        _ = eq.load(path).legs
+
+
+def test_robots_can_be_copied_and_sent(g1_urdf: Path) -> None:
+    """A pickled or copied robot gives the same answers."""
+    robot = eq.load(g1_urdf)
+    com = eq.com(robot, robot.standing)
+    for twin in (pickle.loads(pickle.dumps(robot)), copy.deepcopy(robot)):
+        np.testing.assert_array_equal(eq.com(twin, twin.standing), com)
+        assert list(twin.limbs) == list(robot.limbs)
+        assert twin.soles["left"].size == robot.soles["left"].size
+
+
+def test_with_inertials_moves_the_com_and_nothing_else(g1_urdf: Path) -> None:
+    """A heavier pelvis pulls the CoM towards itself by its share of the mass."""
+    robot = eq.load(g1_urdf)
+    pelvis = robot.description.link_by_name["pelvis"].inertial
+    assert pelvis is not None
+    heavier = robot.with_inertials({"pelvis": replace(pelvis, mass=pelvis.mass + 5.0)})
+    assert heavier.mass == pytest.approx(robot.mass + 5.0)
+    pose = eq.frame_pose(robot, robot.standing, "pelvis")
+    centre = pose[:3, :3] @ pelvis.com_in_link + pose[:3, 3]
+    before = eq.com(robot, robot.standing)
+    expected = (robot.mass * before + 5.0 * centre) / (robot.mass + 5.0)
+    np.testing.assert_allclose(eq.com(heavier, robot.standing), expected, atol=1e-12)
+    np.testing.assert_array_equal(eq.com(robot, robot.standing), before)
+    with pytest.raises(NameNotFoundError, match="no link 'nose'"):
+        robot.with_inertials({"nose": pelvis})
+
+
+def test_frames_have_the_names_of_rep_120(g1_urdf: Path) -> None:
+    """Soles are frames; base, ankles, wrists, torso are understood as well."""
+    robot = eq.load(g1_urdf)
+    q = robot.standing
+    for side, name in (("left", "l_sole"), ("right", "r_sole")):
+        sole = robot.soles[side]
+        expected = eq.frame_pose(robot, q, sole.link) @ sole.transform_sole_to_link
+        np.testing.assert_allclose(eq.frame_pose(robot, q, name), expected, atol=1e-12)
+    for alias, frame in (
+        ("base_link", "pelvis"),
+        ("l_ankle", "left_ankle_roll_joint"),
+        ("r_wrist", "right_wrist_yaw_joint"),
+        ("torso", "torso_link"),
+    ):
+        assert robot.frame_id(alias) == robot.frame_id(frame)
 
 
 def test_other_xml_is_refused(tmp_path: Path) -> None:
@@ -200,3 +272,5 @@ def test_handed_out_arrays_are_read_only(g1_urdf: Path) -> None:
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
+    with pytest.raises(TypeError):
+        robot.limbs["tail"] = robot.limb("left_leg")  # type: ignore[index]

@@ -81,7 +81,7 @@ def _print_masses(
             row["name"],
             f"{row['mass_kg']:.3f}",
             f"{100 * row['mass_kg'] / total:.1f} %",
-            *(f"{value:.4f}" for value in row["com_m"]),
+            *(f"{value:.4f}" for value in row["com_m"] or ()),
         )
     console.print(table)
 

@@ -7,8 +7,8 @@ frame of a link coincides with the frame of the joint above it at zero position.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -191,6 +191,14 @@ class Description:
             ordered.append(joint)
             stack.extend(reversed(self.joints_below[joint.child]))
         return ordered
+
+    def with_inertials(self, inertials: Mapping[str, Inertial]) -> Description:
+        """Return the description with other masses in the links named."""
+        links = tuple(
+            replace(link, inertial=inertials.get(link.name, link.inertial))
+            for link in self.links
+        )
+        return replace(self, links=links)
 
     def chain(self, link: str) -> list[Joint]:
         """Return the joints from the root down to a link."""

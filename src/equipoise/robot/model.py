@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.errors import LegsNotFoundError, NameNotFoundError, ShapeError
-from equipoise.robot.description import Array, Description, frozen_array
+from equipoise.robot.description import Array, Description, Inertial, frozen_array
 
 Side = Literal["left", "right"]
 LimbKind = Literal["leg", "arm", "head", "torso", "other"]
@@ -103,7 +104,8 @@ class Actuator:
         velocity_limit: Largest speed [rad/s or m/s].
         lower: Lower position limit [rad or m].
         upper: Upper position limit [rad or m].
-        origin: Where the figures came from.
+        origins: Where each figure came from, by its name. A limit that is not given
+            is infinite, an inertia or friction that is not given is zero.
     """
 
     joint: str
@@ -114,7 +116,7 @@ class Actuator:
     velocity_limit: float
     lower: float
     upper: float
-    origin: str
+    origins: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +132,13 @@ class Robot:
         model: Pinocchio model with a free-flyer base. Treat it as read-only.
         description: Links, joints and shapes as the file describes them.
         limbs: All limbs by name.
-        soles: Soles by side; empty where none was found.
+        soles: Soles by side; empty where none was found. They are frames of the
+            model as well, ``l_sole`` and ``r_sole``.
         actuators: One for each joint of one degree of freedom.
-        postures: Named configurations, read-only arrays of shape (nq,). There is
-            always ``"standing"``: soles flat on z = 0, their middle at x = y = 0,
-            facing x.
+        postures: Named configurations, read-only arrays of shape (nq,), each
+            standing on z = 0 with the middle of the soles at x = y = 0, facing x.
+            There is always ``"standing"``, with level soles unless a warning says
+            otherwise.
         source: File that the robot came from, or None.
         assumptions: What was chosen where the source is silent, a sentence each.
         warnings: What looks wrong in the file, a sentence each.
@@ -153,6 +157,17 @@ class Robot:
     _local: threading.local = field(
         default_factory=threading.local, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        """Make the mappings read-only."""
+        for name in ("limbs", "soles", "postures"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __reduce__(self) -> tuple[type[Robot], tuple[Any, ...]]:
+        """Pickle and copy without the workspace, which belongs to this thread."""
+        values = [getattr(self, item.name) for item in fields(self) if item.repr]
+        plain = (dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+        return Robot, tuple(plain)
 
     @cached_property
     def mass(self) -> float:
@@ -223,6 +238,32 @@ class Robot:
             if limb.kind == kind and limb.side is not None
         }
 
+    def with_inertials(self, inertials: Mapping[str, Inertial]) -> Robot:
+        """Return the same robot with other masses in the links named.
+
+        Args:
+            inertials: Mass distribution by link name.
+
+        Raises:
+            NameNotFoundError: If there is no link of a name.
+            RobotFileError: If a mass or inertia is not possible.
+        """
+        from equipoise.robot.build import build_model
+        from equipoise.robot.tree import check_inertial
+
+        known = self.description.link_by_name
+        for name, inertial in inertials.items():
+            if name not in known:
+                raise NameNotFoundError("link", name, known, self.name)
+            check_inertial(inertial, f"{self.name}: link '{name}'")
+        description = self.description.with_inertials(inertials)
+        model = self.model.copy()
+        for body, inertia in enumerate(build_model(description).inertias):
+            model.inertias[body] = inertia
+        return replace(
+            self, model=model, description=description, _local=threading.local()
+        )
+
     def write_urdf(self, path: Path | str) -> None:
         """Write as URDF: :func:`~equipoise.robot.formats.write.write_urdf`."""
         from equipoise.robot.formats.write import write_urdf
@@ -236,13 +277,31 @@ class Robot:
         write_mjcf(self, path)
 
     def frame_id(self, frame: str) -> int:
-        """Return Pinocchio's index of a frame (a link, a joint, a fixed frame)."""
+        """Return Pinocchio's index of a frame: a link, a joint or a sole.
+
+        Where the robot has no frame of that name, the names of REP-120 are understood
+        as well: ``base_link``, ``l_ankle``, ``l_wrist``, ``torso``, ``head``.
+        """
+        if not self.model.existFrame(frame):
+            frame = self._aliases.get(frame, frame)
         if not self.model.existFrame(frame):
             names = [f.name for f in self.model.frames]
             raise NameNotFoundError("frame", frame, names, self.name)
         if self.model.existBodyName(frame):  # a joint may have the same name
             return int(self.model.getBodyId(frame))
         return int(self.model.getFrameId(frame))
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        """Frame names of REP-120 that this robot's own frames stand for."""
+        names = {"base_link": self.description.root}
+        for limb in self.limbs.values():
+            if limb.side is None:
+                names[limb.name] = limb.end_link
+            elif limb.kind in ("leg", "arm"):
+                joint = {"leg": "ankle", "arm": "wrist"}[limb.kind]
+                names[f"{limb.side[0]}_{joint}"] = limb.joints[-1]
+        return names
 
     def joint_id(self, joint: str) -> int:
         """Return Pinocchio's index of a moving joint."""

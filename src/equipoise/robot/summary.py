@@ -13,11 +13,11 @@ from equipoise.robot.model import Limb, Robot, Side
 
 
 class MassRow(TypedDict):
-    """One row of a mass table: a link, a limb or the base."""
+    """One row of a mass table: a link, a limb or the base; no CoM without mass."""
 
     name: str
     mass_kg: float
-    com_m: list[float]
+    com_m: list[float] | None
 
 
 def summarise(robot: Robot) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
                 "velocity_limit": _finite(actuator.velocity_limit),
                 "lower": _finite(actuator.lower),
                 "upper": _finite(actuator.upper),
-                "from": actuator.origin,
+                "from": dict(actuator.origins),
             }
             for actuator in robot.actuators
         ],
@@ -95,8 +95,8 @@ def link_masses(robot: Robot, poses: dict[str, Array] | None = None) -> list[Mas
 
 
 def _row(name: str, mass: float, moment: Array) -> MassRow:
-    centre = moment / mass if mass > 0.0 else np.zeros(3)
-    return MassRow(name=name, mass_kg=mass, com_m=_floats(centre))
+    centre = _floats(moment / mass) if mass > 0.0 else None
+    return MassRow(name=name, mass_kg=mass, com_m=centre)
 
 
 def _link_poses(robot: Robot) -> dict[str, Array]:

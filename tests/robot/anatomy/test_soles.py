@@ -13,6 +13,7 @@ from equipoise.robot.anatomy.geometry import (
     contact_points,
     shape_is_known,
     support_point,
+    upright_variant,
 )
 from equipoise.robot.description import Shape, transform
 
@@ -151,6 +152,14 @@ def test_tilted_foot_is_levelled(tmp_path: Path) -> None:
     )
 
 
+def test_lying_cylinder_touches_with_its_lowest_line(tmp_path: Path) -> None:
+    """A cylinder across the foot stands at its radius, however its ring is turned."""
+    foot = '<cylinder radius="0.01" length="0.1"/>'
+    robot = load_text(biped(foot, rpy="1.5707963267948966 0.1 0"), tmp_path)
+    sole = robot.soles["left"]
+    assert sole.transform_sole_to_link[2, 3] == pytest.approx(-0.06, abs=1e-12)
+
+
 def test_toes_on_a_joint_do_not_become_the_foot(tmp_path: Path) -> None:
     """The larger of two flats on the ground is the sole; toes stay in the leg."""
     toe = (
@@ -166,14 +175,15 @@ def test_toes_on_a_joint_do_not_become_the_foot(tmp_path: Path) -> None:
     assert "left_toe" in robot.legs["left"].subtree_joints
 
 
-def test_collada_up_axis_and_unit_are_honoured(tmp_path: Path) -> None:
-    """A Y_UP file in centimetres is turned and scaled as viewers do."""
-    points = [(x, y, z) for x in (-10, 10) for y in (-1, 1) for z in (-5, 5)]
+def write_collada_box(path: Path, up: str, half_cm: tuple[int, int, int]) -> None:
+    """Write the corners of a box as a COLLADA mesh in centimetres."""
+    a, b, c = half_cm
+    points = [(x, y, z) for x in (-a, a) for y in (-b, b) for z in (-c, c)]
     numbers = " ".join(f"{value}" for point in points for value in point)
-    (tmp_path / "foot.dae").write_text(
+    path.write_text(
         f"""<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<asset><unit name="cm" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+<asset><unit name="cm" meter="0.01"/><up_axis>{up}</up_axis></asset>
 <library_geometries><geometry id="g"><mesh>
 <source id="p"><float_array id="a" count="24">{numbers}</float_array>
 <technique_common><accessor source="#a" count="8" stride="3">
@@ -188,8 +198,43 @@ def test_collada_up_axis_and_unit_are_honoured(tmp_path: Path) -> None:
 <scene><instance_visual_scene url="#s"/></scene></COLLADA>""",
         encoding="utf-8",
     )
+
+
+@pytest.mark.parametrize(
+    ("up", "half_cm", "size", "turned"),
+    [
+        ("Z_UP", (10, 5, 1), (0.2, 0.1), False),
+        ("Y_UP", (10, 5, 1), (0.2, 0.1), False),  # a foot as it stands
+        ("Z_UP", (5, 10, 1), (0.1, 0.2), False),
+        ("Y_UP", (5, 10, 1), (0.1, 0.02), True),  # wider than long: not as it stands
+    ],
+)
+def test_collada_is_turned_only_where_that_makes_a_foot(
+    tmp_path: Path,
+    up: str,
+    half_cm: tuple[int, int, int],
+    size: tuple[float, float],
+    turned: bool,
+) -> None:
+    """The unit counts; the up axis only where the foot is else wider than long."""
+    write_collada_box(tmp_path / "foot.dae", up, half_cm)
     robot = load_text(biped('<mesh filename="foot.dae"/>'), tmp_path)
-    assert robot.soles["left"].size == pytest.approx((0.2, 0.1), abs=1e-6)
+    assert robot.soles["left"].size == pytest.approx(size, abs=1e-6)
+    assert ("up axis" in robot.soles["left"].origin) == turned
+
+
+@pytest.mark.parametrize(("up", "axis"), [("X_UP", 0), ("Y_UP", 1), ("Z_UP", 2)])
+def test_up_axis_of_a_mesh_becomes_z(tmp_path: Path, up: str, axis: int) -> None:
+    """The turned mesh is the same mesh, rotated so that its up axis is z."""
+    write_collada_box(tmp_path / "a.dae", up, (1, 1, 1))
+    turned = upright_variant(Shape("mesh", (1, 1, 1), mesh=tmp_path / "a.dae"))
+    if axis == 2:
+        assert turned is None
+        return
+    assert turned is not None
+    rotation = turned.transform_shape_to_link[:3, :3]
+    np.testing.assert_allclose(rotation[:, axis], [0, 0, 1])
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

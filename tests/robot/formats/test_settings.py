@@ -75,6 +75,91 @@ def test_limbs_postures_and_actuators_are_taken_from_the_file(
     assert robot.posture("crouch")[knee] == 0.6
 
 
+def test_a_given_standing_posture_is_completed(g1_beside_toml: Path) -> None:
+    """Bent knees stay as given; the other leg joints make the soles level."""
+    plain = eq.load(g1_beside_toml)
+    robot = load_with(
+        g1_beside_toml,
+        "[postures.standing]\nleft_knee_joint = 0.4\nright_knee_joint = 0.4",
+    )
+    knee = robot.model.idx_qs[robot.joint_id("left_knee_joint")]
+    assert robot.standing[knee] == 0.4
+    for side in ("left", "right"):
+        assert robot.soles[side].size == plain.soles[side].size
+    for name in ("l_sole", "r_sole"):
+        pose = eq.frame_pose(robot, robot.standing, name)
+        np.testing.assert_allclose(pose[2], [0, 0, 1, 0], atol=1e-6)
+    assert robot.warnings == plain.warnings
+    assert robot.legs["left"].length == plain.legs["left"].length
+
+
+def test_uneven_standing_is_said(g1_beside_toml: Path) -> None:
+    """A posture on one leg is kept, its lowest corner on the ground, with a warning."""
+    robot = load_with(
+        g1_beside_toml,
+        "[postures.standing]\nleft_hip_pitch_joint = -0.8\nleft_knee_joint = 1.2",
+    )
+    assert any("soles are not level" in warning for warning in robot.warnings)
+    lowest = min(
+        (eq.frame_pose(robot, robot.standing, sole.link)[:3] @ np.append(corner, 1.0))[
+            2
+        ]
+        for sole in robot.soles.values()
+        for corner in sole.corners_in_link
+    )
+    assert abs(lowest) < 1e-9
+
+
+def test_raising_an_arm_does_not_make_a_robot_asymmetric(g1_beside_toml: Path) -> None:
+    """Left and right are compared at the neutral posture, not at the given one."""
+    robot = load_with(
+        g1_beside_toml, "[postures.standing]\nleft_shoulder_pitch_joint = -1.5"
+    )
+    assert not any("differ" in warning for warning in robot.warnings)
+
+
+def test_given_legs_leave_the_arms_detected(g1_beside_toml: Path) -> None:
+    """Naming the legs does not lose the arms."""
+    plain = eq.load(g1_beside_toml)
+    toml = "".join(
+        f"[limbs.{side}_leg]\njoints = {list(plain.legs[side].joints)}\n"
+        for side in ("left", "right")
+    )
+    robot = load_with(g1_beside_toml, toml)
+    for side in ("left", "right"):
+        assert robot.arms[side].joints == plain.arms[side].joints
+        assert robot.legs[side].joints == plain.legs[side].joints
+
+
+def test_a_given_polygon_is_kept(g1_beside_toml: Path) -> None:
+    """All corners of a user's own convex polygon remain."""
+    angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    corners = [[0.1 * float(np.cos(a)), 0.05 * float(np.sin(a))] for a in angle]
+    toml = f"[soles.left]\nlink = 'left_ankle_roll_link'\npolygon = {corners}"
+    robot = load_with(g1_beside_toml, toml)
+    assert len(robot.soles["left"].polygon_in_sole) == 24
+
+
+def test_settings_are_added_to_the_robots_own(tmp_path: Path) -> None:
+    """A further file overrides what it names and nothing else."""
+    path = tmp_path / "more.toml"
+    path.write_text("[actuators.left_knee]\nrotor_inertia = 7.0", encoding="utf-8")
+    plain, robot = eq.load("mahru-1"), eq.load("mahru-1", path)
+    assert robot.assumptions == plain.assumptions
+    assert list(robot.postures) == list(plain.postures)
+    knee = next(item for item in robot.actuators if item.joint == "left_knee")
+    assert knee.rotor_inertia == 7.0
+    assert knee.origins["rotor_inertia"] == str(path)
+    assert knee.origins["effort_limit"] == "catalogue (mahru-1)"
+
+
+def test_figures_that_are_not_given_are_called_so(g1_urdf: Path) -> None:
+    """Defaults are not presented as the robot file's."""
+    origins = eq.load(g1_urdf).actuators[0].origins
+    assert origins["effort_limit"] == "robot file"
+    assert origins["rotor_inertia"] == "not given"
+
+
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
@@ -93,6 +178,11 @@ def test_limbs_postures_and_actuators_are_taken_from_the_file(
             "[limbs.left_leg]\njoints = ['left_knee_joint', 'left_hip_roll_joint']",
             "is not below",
         ),
+        (
+            "[limbs.left_leg]\njoints = ['left_knee_joint']\nend_link = 'nose'",
+            "cannot end at 'nose'",
+        ),
+        ("[limbs.torso]\nnonsense = 1", "nonsense"),
         ("[actuators.a]\nrotor_inertia = 1", "no joint 'a'"),
         ("[actuators.default]\nrotor_inertia = -1", "negative"),
         ("[postures.standing]\na = 1", "no joint 'a'"),

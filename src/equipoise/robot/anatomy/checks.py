@@ -7,7 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pinocchio as pin
 
-from equipoise.robot.anatomy.geometry import shape_is_known, support_point
+from equipoise.robot.anatomy.geometry import (
+    shape_is_known,
+    support_point,
+    upright_variant,
+)
+from equipoise.robot.anatomy.orientation import Orientation
 from equipoise.robot.description import Array, Description, Link, Shape
 from equipoise.robot.model import Limb, Side, Sole
 
@@ -27,7 +32,8 @@ def find_warnings(
     model: pin.Model,
     limbs: Mapping[str, Limb],
     soles: Mapping[Side, Sole],
-    standing: Array,
+    neutral: Array,
+    orientation: Orientation,
 ) -> list[str]:
     """Return a sentence for everything that looks wrong.
 
@@ -36,14 +42,15 @@ def find_warnings(
         model: Pinocchio model.
         limbs: Limbs by name.
         soles: Soles by side.
-        standing: Standing configuration, shape (nq,).
+        neutral: Neutral configuration, shape (nq,).
+        orientation: Up and forward.
     """
     return [
         *_mimics(description),
         *_inertias(description),
         *_massless(description, model),
         *_outside(description),
-        *_asymmetries(model, limbs, soles, standing),
+        *_asymmetries(model, limbs, soles, neutral, orientation),
     ]
 
 
@@ -121,6 +128,7 @@ def _outside(description: Description) -> list[str]:
         # visual meshes are slow to read: only where the collision shapes, which may
         # cover a part of the link, do not settle it
         for shapes in (link.collisions, link.collisions + link.visuals):
+            shapes += tuple(filter(None, map(upright_variant, shapes)))
             if not shapes or not all(shape_is_known(shape) for shape in shapes):
                 distance, extent = 0.0, 0.0
                 continue
@@ -180,9 +188,12 @@ def _asymmetries(
     model: pin.Model,
     limbs: Mapping[str, Limb],
     soles: Mapping[Side, Sole],
-    standing: Array,
+    neutral: Array,
+    orientation: Orientation,
 ) -> list[str]:
     found = []
+    data = model.createData()
+    pin.forwardKinematics(model, data, neutral)
     for kind in ("leg", "arm"):
         pair = [limbs.get(f"{side}_{kind}") for side in ("left", "right")]
         left, right = pair
@@ -190,33 +201,48 @@ def _asymmetries(
             continue
         differences = []
         masses, coms = zip(
-            *(_mass_and_com(model, limb, standing) for limb in (left, right)),
-            strict=True,
+            *(_mass_and_com(model, data, limb) for limb in (left, right)), strict=True
         )
-        scale = max(left.length, right.length)
         if _differ(*masses):
             differences.append(f"mass {masses[0]:.3f} and {masses[1]:.3f} kg")
         if _differ(left.length, right.length):
             differences.append(f"length {left.length:.3f} and {right.length:.3f} m")
-        apart = float(np.linalg.norm(coms[0] - coms[1] * [1.0, -1.0, 1.0]))
-        if apart > ASYMMETRY_TOLERANCE * scale:
+        apart = _mirrored_distance(model, data, left, right, coms, orientation.left)
+        if apart > ASYMMETRY_TOLERANCE * max(left.length, right.length):
             differences.append(f"mirrored centre of mass {1000 * apart:.1f} mm apart")
         if kind == "leg" and len(soles) == 2:
             sizes = [soles["left"].size, soles["right"].size]
-            if any(_differ(*pair) for pair in zip(*sizes, strict=True)):
+            if any(_differ(*size) for size in zip(*sizes, strict=True)):
                 differences.append("sole sizes")
         if differences:
             found.append(f"left and right {kind} differ: {'; '.join(differences)}")
     return found
 
 
+def _mirrored_distance(
+    model: pin.Model,
+    data: pin.Data,
+    left: Limb,
+    right: Limb,
+    coms: Sequence[Array],
+    to_left: Array,
+) -> float:
+    """Return how far the CoM of one limb is from the mirror image of the other's.
+
+    The mirror is the plane midway between the first joints of both limbs.
+    """
+    first = [data.oMi[model.getJointId(limb.joints[0])] for limb in (left, right)]
+    middle = (first[0].translation + first[1].translation) / 2
+    from_middle = [com - middle for com in coms]
+    mirrored = from_middle[1] - 2.0 * to_left * float(to_left @ from_middle[1])
+    return float(np.linalg.norm(from_middle[0] - mirrored))
+
+
 def _differ(a: float, b: float) -> bool:
     return abs(a - b) > ASYMMETRY_TOLERANCE * max(abs(a), abs(b))
 
 
-def _mass_and_com(model: pin.Model, limb: Limb, q: Array) -> tuple[float, Array]:
-    data = model.createData()
-    pin.forwardKinematics(model, data, q)
+def _mass_and_com(model: pin.Model, data: pin.Data, limb: Limb) -> tuple[float, Array]:
     mass, moment = 0.0, np.zeros(3)
     for name in limb.subtree_joints:
         body = model.getJointId(name)

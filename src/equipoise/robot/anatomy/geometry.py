@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from functools import lru_cache
 from itertools import product
@@ -10,7 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array, Link, Shape
+from equipoise.robot.description import (
+    Array,
+    Link,
+    Shape,
+    frozen_array,
+    transform,
+)
 
 # Meshes are large and their files hold single precision.
 Vertices = NDArray[np.float32]
@@ -43,7 +50,8 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
         down_in_link: Unit direction towards the plane, shape (3,).
 
     Returns:
-        Points in link coordinates [m], shape (k, 3); k = 0 for a missing mesh.
+        Points in link coordinates [m], shape (k, 3); k = 0 for a missing mesh. The
+        lowest point of the shape is one of them.
     """
     pose = shape.transform_shape_to_link
     if shape.kind in ("sphere", "capsule"):
@@ -52,7 +60,21 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
         if shape.kind == "sphere":
             centres = centres[:1]
         return _to_link(centres, pose) + shape.size[0] * down_in_link
-    return _to_link(_local_points(shape), pose)
+    return _to_link(_corners(shape, pose[:3, :3].T @ down_in_link), pose)
+
+
+def upright_variant(shape: Shape) -> Shape | None:
+    """Return a COLLADA mesh turned as its up axis asks for, or None if z is up.
+
+    Some viewers that robots are drawn for turn such meshes and some do not, so the
+    file alone does not tell which is meant; geometry here takes vertices as they
+    stand in the file.
+    """
+    turn = None if shape.mesh is None else _collada_turn(shape.mesh)
+    if turn is None:
+        return None
+    pose = shape.transform_shape_to_link @ transform(turn)
+    return dataclasses.replace(shape, transform_shape_to_link=frozen_array(pose))
 
 
 def support_point(shape: Shape, direction_in_link: Array) -> Array:
@@ -76,18 +98,21 @@ def support_point(shape: Shape, direction_in_link: Array) -> Array:
         farthest = int(np.argmax(vertices @ scaled.astype(vertices.dtype)))
         point = np.array(shape.size) * vertices[farthest]
     else:
-        corners = _local_points(shape)
+        corners = _corners(shape, local)
         point = corners[int(np.argmax(corners @ local))]
     return np.asarray(pose[:3, :3] @ point + pose[:3, 3])
 
 
-def _local_points(shape: Shape) -> Array:
+def _corners(shape: Shape, direction: Array) -> Array:
+    """Return corner points in shape coordinates, for a ring one along a direction."""
     match shape.kind:
         case "box":
             half = np.array(shape.size) / 2
+            return np.array(list(product((-1.0, 1.0), repeat=3))) * half
         case "cylinder":
             radius, length = shape.size
-            angle = 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
+            start = np.arctan2(direction[1], direction[0])
+            angle = start + 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
             ring = radius * np.column_stack([np.cos(angle), np.sin(angle)])
             return np.vstack(
                 [
@@ -99,7 +124,6 @@ def _local_points(shape: Shape) -> Array:
             return np.asarray(_vertices(shape) * np.array(shape.size))
         case kind:
             raise ValueError(f"{kind} has no corners")
-    return np.array(list(product((-1.0, 1.0), repeat=3))) * half
 
 
 def _to_link(points: Array, pose: Array) -> Array:
@@ -108,22 +132,29 @@ def _to_link(points: Array, pose: Array) -> Array:
 
 def _vertices(shape: Shape) -> Vertices:
     """Return a mesh's vertices as they stand in its file, (k, 3); k = 0 if none."""
-    vertices = None if shape.mesh is None else _read_mesh(shape.mesh)
-    return np.zeros((0, 3), dtype=np.float32) if vertices is None else vertices
+    nothing = np.zeros((0, 3), dtype=np.float32)
+    if shape.mesh is None:
+        return nothing
+    try:
+        state = shape.mesh.stat()
+    except OSError:
+        return nothing
+    vertices = _read_mesh(shape.mesh, state.st_mtime_ns, state.st_size)
+    return nothing if vertices is None else vertices
 
 
 @lru_cache(maxsize=256)
-def _read_mesh(path: Path) -> Vertices | None:
-    """Return the vertices of a mesh file, or None if unreadable."""
+def _read_mesh(path: Path, changed_ns: int, size: int) -> Vertices | None:
+    """Return the vertices of a mesh file [m], or None if unreadable."""
+    if size > LARGEST_MESH_BYTES:
+        return None
     try:
-        if path.stat().st_size > LARGEST_MESH_BYTES:
-            return None
         vertices = _read_binary_stl(path)
         if vertices is None:
             import coal
 
             raw = np.array(coal.MeshLoader().load(str(path)).vertices())
-            vertices = (raw @ _collada_to_metres_z_up(path).T).astype(np.float32)
+            vertices = (raw * _collada_unit(path)).astype(np.float32)
     except (OSError, ValueError, RuntimeError):
         return None
     if len(vertices) == 0 or not np.isfinite(vertices).all():
@@ -132,23 +163,31 @@ def _read_mesh(path: Path) -> Vertices | None:
     return vertices
 
 
-def _collada_to_metres_z_up(path: Path) -> Array:
-    """Return the matrix that a COLLADA file's unit and up axis ask for, (3, 3).
-
-    The mesh loader passes vertices on as they stand in the file; the viewers that
-    URDF files are made with do not.
-    """
+def _collada_head(path: Path) -> bytes:
     if path.suffix.lower() != ".dae":
-        return np.eye(3)
+        return b""
     with path.open("rb") as file:
-        head = file.read(COLLADA_HEAD_BYTES)
-    unit = re.search(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)", head)
-    metres = float(unit.group(1)) if unit else 1.0
+        return file.read(COLLADA_HEAD_BYTES)
+
+
+def _collada_unit(path: Path) -> float:
+    """Return the metres that a COLLADA file counts in; the loader ignores them."""
+    pattern = rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)"
+    unit = re.search(pattern, _collada_head(path))
+    return float(unit.group(1)) if unit else 1.0
+
+
+def _collada_turn(path: Path) -> Array | None:
+    """Return the rotation that makes a COLLADA file's up axis z, None if it is."""
+    try:
+        head = _collada_head(path)
+    except OSError:
+        return None
     if re.search(rb"<up_axis>\s*Y_UP", head):
-        return metres * np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+        return np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
     if re.search(rb"<up_axis>\s*X_UP", head):
-        return metres * np.array([[0.0, -1, 0], [0, 0, 1], [-1, 0, 0]])
-    return metres * np.eye(3)
+        return np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+    return None
 
 
 def _read_binary_stl(path: Path) -> Vertices | None:

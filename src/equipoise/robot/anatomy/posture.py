@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -11,15 +12,23 @@ from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Side, Sole
 
-LEVELLING_STEPS = 50
-LEVELLING_DAMPING = 1e-6
+LEVELLING_STEPS = 100
+LARGEST_STEP = 0.2  # rad, so that no joint runs away near a singular posture
+DAMPING = 1e-6
 LEVEL = 1e-9
+UNIT_TOLERANCE = 1e-6
 
 
-def base_rotation(forward: Array, up: Array) -> Array:
-    """Return the rotation from base axes to world axes of a robot facing x."""
-    left = np.cross(up, forward)
-    return np.array([forward, left / np.linalg.norm(left), up])
+class Unevenness(NamedTuple):
+    """How far from flat the soles are, standing.
+
+    Attributes:
+        tilt: Largest angle between a sole and the ground [rad].
+        height: Difference in height between the soles [m].
+    """
+
+    tilt: float
+    height: float
 
 
 def stand(
@@ -28,14 +37,16 @@ def stand(
     soles: Mapping[Side, Sole],
     rotation_base_to_world: Array,
 ) -> Array:
-    """Place the base so that the soles lie on z = 0, their middle at x = y = 0.
+    """Place the base so that the robot stands on its soles at the origin.
+
+    The lowest corner of the soles is on z = 0, the middle between the sole frames at
+    x = y = 0, and the base is tilted as the mean of the soles asks for.
 
     Args:
         model: Pinocchio model.
         q_joints: Configuration whose joints are kept, shape (nq,).
         soles: Soles by side; without any the base stays at the origin.
-        rotation_base_to_world: Attitude of the base with level soles, (3, 3). The
-            base is tilted from it as far as the soles ask for.
+        rotation_base_to_world: Attitude of the base with level soles, (3, 3).
 
     Returns:
         A read-only configuration, shape (nq,).
@@ -46,102 +57,71 @@ def stand(
     quaternion.normalize()
     q[3:7] = quaternion.coeffs()
     if soles:
-        normal = np.mean([pose[:3, 2] for pose in _sole_poses(model, q, soles)], axis=0)
-        q[3:7] = (_turn_upright(normal) * quaternion).coeffs()
+        up = np.mean([pose[:3, 2] for pose in _sole_poses(model, q, soles)], axis=0)
+        turn = pin.Quaternion.FromTwoVectors(up, np.array([0.0, 0.0, 1.0]))
+        q[3:7] = (turn * quaternion).coeffs()
         poses = _sole_poses(model, q, soles)
-        middle = np.mean([pose[:3, 3] for pose in poses], axis=0)
-        q[:2] = -middle[:2]
-        q[2] = -min(pose[2, 3] for pose in poses)
+        q[:2] = -np.mean([pose[:2, 3] for pose in poses], axis=0)
+        q[2] = -min(
+            float((pose[2, :2] @ sole.polygon_in_sole.T).min() + pose[2, 3])
+            for pose, sole in zip(poses, soles.values(), strict=True)
+        )
     return frozen_array(q)
+
+
+def unevenness(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> Unevenness:
+    """Return how far from flat the soles are; point feet have no tilt."""
+    poses = _sole_poses(model, q, soles)
+    tilts = [
+        float(np.arccos(np.clip(pose[2, 2], -1.0, 1.0)))
+        for pose, sole in zip(poses, soles.values(), strict=True)
+        if len(sole.polygon_in_sole) > 2
+    ]
+    heights = [float(pose[2, 3]) for pose in poses] or [0.0]
+    return Unevenness(max(tilts, default=0.0), max(heights) - min(heights))
 
 
 def level_soles(
     model: pin.Model,
     q: Array,
     soles: Mapping[Side, Sole],
-    legs: Mapping[Side, tuple[int, ...]],
+    bodies: Iterable[int],
     up: Array,
-) -> tuple[Array, float]:
-    """Turn leg joints, as little as possible, until both soles are level.
+) -> Array:
+    """Turn joints, as little as possible, until the soles are level.
 
     Args:
         model: Pinocchio model.
         q: Start, shape (nq,).
         soles: Soles by side.
-        legs: Bodies of each leg.
+        bodies: Bodies whose joints may turn, by Pinocchio's joint index.
         up: Direction against gravity in base axes, shape (3,).
 
     Returns:
-        The configuration, and the largest remaining tilt or height difference
-        [rad, m].
+        The levelled configuration with the base at the origin; the start, if no
+        joint within its limits makes the soles more level.
     """
-    columns = np.array(
-        [
-            model.joints[body].idx_v
-            for path in legs.values()
-            for body in path
-            if model.joints[body].nv == 1
-        ],
-        dtype=int,
-    )
+    columns = [model.idx_vs[body] for body in bodies if model.joints[body].nq == 1]
     q = np.array(q)
     q[:7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    error, jacobian = _levelness(model, q, soles, up)
+    best, best_error = q, np.inf
     for _ in range(LEVELLING_STEPS):
-        if np.abs(error).max() < LEVEL:
+        tilt, jacobian = _tilt(model, q, soles, up)
+        error = float(np.abs(tilt).max())
+        if error < best_error:
+            best, best_error = q, error
+        if error < LEVEL or not columns:
             break
         part = jacobian[:, columns]
-        damped = part @ part.T + LEVELLING_DAMPING * np.eye(len(error))
+        damped = part @ part.T + DAMPING * np.eye(len(tilt))
         step = np.zeros(model.nv)
-        step[columns] = -part.T @ np.linalg.solve(damped, error)
+        step[columns] = -part.T @ np.linalg.solve(damped, tilt)
+        step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), LEVEL))
         q = pin.integrate(model, q, step)
         q[7:] = np.clip(
             q[7:], model.lowerPositionLimit[7:], model.upperPositionLimit[7:]
         )
-        error, jacobian = _levelness(model, q, soles, up)
-    return q, float(np.abs(error).max())
-
-
-def _levelness(
-    model: pin.Model, q: Array, soles: Mapping[Side, Sole], up: Array
-) -> tuple[Array, Array]:
-    """Return tilt of each sole and their height difference, with the Jacobian."""
-    data = model.createData()
-    pin.computeJointJacobians(model, data, q)
-    pin.updateFramePlacements(model, data)
-    level = np.linalg.svd(up[None, :])[2][1:]
-    errors: list[Array] = []
-    rows: list[Array] = []
-    heights: list[tuple[float, Array]] = []
-    for sole in soles.values():
-        frame = model.getBodyId(sole.link)
-        pose = data.oMf[frame].homogeneous @ sole.transform_sole_to_link
-        jacobian = pin.getFrameJacobian(
-            model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
-        arm = pose[:3, 3] - data.oMf[frame].translation
-        errors.append(level @ pose[:3, 2])
-        rows.append(-level @ pin.skew(pose[:3, 2]) @ jacobian[3:])
-        point_jacobian = jacobian[:3] - pin.skew(arm) @ jacobian[3:]
-        heights.append((float(up @ pose[:3, 3]), up @ point_jacobian))
-    if len(heights) == 2:
-        errors.append(np.array([heights[0][0] - heights[1][0]]))
-        rows.append((heights[0][1] - heights[1][1])[None, :])
-    return np.concatenate(errors), np.vstack(rows)
-
-
-def _turn_upright(normal: Array) -> pin.Quaternion:
-    """Return the smallest rotation that turns a direction up."""
-    return pin.Quaternion.FromTwoVectors(normal, np.array([0.0, 0.0, 1.0]))
-
-
-def _sole_poses(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> list[Array]:
-    data = model.createData()
-    pin.framesForwardKinematics(model, data, q)
-    return [
-        data.oMf[model.getBodyId(sole.link)].homogeneous @ sole.transform_sole_to_link
-        for sole in soles.values()
-    ]
+    return best
 
 
 def with_joint_positions(
@@ -155,10 +135,14 @@ def with_joint_positions(
         positions: Joint name to position; a number, or as many as the joint's part
             of q has. A continuous joint takes its angle [rad].
         source: Named in messages.
+
+    Raises:
+        NameNotFoundError: If there is no such joint.
+        RobotFileError: If a value does not fit its joint.
     """
     q = np.array(q)
     for name, value in positions.items():
-        if name == "universe" or not model.existJointName(name):
+        if name in ("universe", "root_joint") or not model.existJointName(name):
             raise NameNotFoundError("joint", name, list(model.names)[2:], source)
         joint = model.joints[model.getJointId(name)]
         try:
@@ -172,5 +156,42 @@ def with_joint_positions(
                 f"{source}: position of joint '{name}' must be {joint.nq} finite "
                 f"number(s), not {value!r}"
             )
+        unit = {2: values, 4: values, 7: values[3:]}.get(joint.nq)
+        if unit is not None and abs(np.linalg.norm(unit) - 1.0) > UNIT_TOLERANCE:
+            raise RobotFileError(
+                f"{source}: position of joint '{name}' must have "
+                f"{'cosine and sine' if joint.nq == 2 else 'a quaternion (x, y, z, w)'}"
+                " of unit length"
+            )
         q[joint.idx_q : joint.idx_q + joint.nq] = values
     return q
+
+
+def _tilt(
+    model: pin.Model, q: Array, soles: Mapping[Side, Sole], up: Array
+) -> tuple[Array, Array]:
+    """Return the level components of each sole's normal, with their Jacobian."""
+    data = model.createData()
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    level = np.linalg.svd(up[None, :])[2][1:]
+    tilts: list[Array] = []
+    rows: list[Array] = []
+    for sole in soles.values():
+        frame = model.getBodyId(sole.link)
+        normal = data.oMf[frame].rotation @ sole.transform_sole_to_link[:3, 2]
+        jacobian = pin.getFrameJacobian(
+            model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        tilts.append(level @ normal)
+        rows.append(-level @ pin.skew(normal) @ jacobian[3:])
+    return np.concatenate(tilts), np.vstack(rows)
+
+
+def _sole_poses(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> list[Array]:
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, q)
+    return [
+        data.oMf[model.getBodyId(sole.link)].homogeneous @ sole.transform_sole_to_link
+        for sole in soles.values()
+    ]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
+from equipoise.robot.anatomy.names import NameHints
 from equipoise.robot.description import Array, frozen_array
+
+# Bodies from a limb's first joint outwards, by Pinocchio's joint index.
+Path = tuple[int, ...]
 
 REACH_SAMPLES = 13
 REACH_SWEEPS = 2
@@ -43,6 +47,7 @@ class Skeleton:
         self.parents = [int(parent) for parent in model.parents]
         self.count = int(model.njoints)
         self.up = np.array([0.0, 0.0, 1.0]) if up is None else up
+        self._hints = NameHints(self.names[2:])
         self._data = model.createData()
         pin.framesForwardKinematics(model, self._data, self.q)
         self.positions = np.array([pose.translation for pose in self._data.oMi])
@@ -63,14 +68,29 @@ class Skeleton:
 
     def children(self, body: int) -> list[int]:
         """Return the bodies that hang directly on a body."""
-        return [child for child in range(2, self.count) if self.parents[child] == body]
+        return self._children.get(body, [])
+
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        for child in range(2, self.count):
+            children.setdefault(self.parents[child], []).append(child)
+        return children
+
+    def level_axes(self) -> list[int]:
+        """Return the axes of the base that are level, the likely lateral one first."""
+        return [axis for axis in (1, 0, 2) if abs(self.up[axis]) < 0.5]
+
+    def speak_of(self, meaning: frozenset[str], bodies: Iterable[int]) -> bool:
+        """Whether the joint names of any of these bodies have a word of a meaning."""
+        return self._hints.speak_of(meaning, (self.names[body] for body in bodies))
 
     def leaves(self) -> list[int]:
         """Return the bodies that carry no other."""
         carrying = set(self.parents)
         return [body for body in range(2, self.count) if body not in carrying]
 
-    def path(self, body: int) -> tuple[int, ...]:
+    def path(self, body: int) -> Path:
         """Return the bodies from the base (left out) to a body."""
         path: list[int] = []
         while body > 1:
@@ -84,21 +104,31 @@ class Skeleton:
 
     def branch_mass(self, body: int) -> float:
         """Return the mass of a body and all that it carries [kg]."""
-        return sum(float(self.model.inertias[index].mass) for index in self.below(body))
+        return self._branch_masses[body]
+
+    @cached_property
+    def _branch_masses(self) -> list[float]:
+        masses = [float(inertia.mass) for inertia in self.model.inertias]
+        for body in range(self.count - 1, 0, -1):
+            masses[self.parents[body]] += masses[body]
+        return masses
 
     def height(self, body: int) -> float:
         """Return how far a joint's origin is above the base's origin [m]."""
         return float(self.positions[body] @ self.up)
 
     def lowest(self, body: int) -> float:
-        """Return the height of the lowest frame fixed to a body [m]."""
-        return min(
-            [self.height(body)]
-            + [
-                float(self._data.oMf[index].translation @ self.up)
-                for index in self._frames_by_body.get(body, [])
-            ]
-        )
+        """Return the height of the lowest frame that moves with a body [m]."""
+        return self._lowest[body]
+
+    @cached_property
+    def _lowest(self) -> list[float]:
+        heights = [float(height) for height in self.positions @ self.up]
+        for body, frames in self._frames_by_body.items():
+            for index in frames:
+                frame = float(self._data.oMf[index].translation @ self.up)
+                heights[body] = min(heights[body], frame)
+        return heights
 
     @cached_property
     def _frames_by_body(self) -> dict[int, list[int]]:
@@ -126,7 +156,12 @@ class Skeleton:
         placement = self.link_in_body(link).inverse().homogeneous @ pose_in_body
         return link, frozen_array(placement)
 
-    def reach(self, path: Sequence[int], end_in_body: Array | None = None) -> float:
+    def stretched(self, path: Path) -> float:
+        """Return the length of a chain along its joints, no less than its reach [m]."""
+        steps = np.diff(self.positions[list(path)], axis=0)
+        return float(np.linalg.norm(steps, axis=1).sum())
+
+    def reach(self, path: Path, end_in_body: Array | None = None) -> float:
         """Return the longest distance from a chain's first joint to its end [m].
 
         Joints are swept one after the other within their limits, so that a bent

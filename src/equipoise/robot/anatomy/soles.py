@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
-from equipoise.robot.anatomy.geometry import contact_points, link_shapes, shape_is_known
+from equipoise.robot.anatomy.geometry import (
+    contact_points,
+    link_shapes,
+    shape_is_known,
+    upright_variant,
+)
 from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
-from equipoise.robot.anatomy.skeleton import Skeleton
-from equipoise.robot.description import Array, Description, frozen_array, transform
+from equipoise.robot.anatomy.skeleton import Path, Skeleton
+from equipoise.robot.description import (
+    Array,
+    Description,
+    Shape,
+    frozen_array,
+    transform,
+)
 from equipoise.robot.model import Side, Sole
 
 # Points this far above the lowest still belong to the sole, as a share of the
-# foot's extent: rounded edges of meshes.
+# foot's size (rounded edges of meshes); toes and foot are on the ground together
+# within the same share of the leg.
 SLAB = 0.025
 # A foot whose level slab covers this share of its outline stands flat.
 FLAT_SHARE = 0.5
@@ -33,26 +45,48 @@ HEEL_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Cloud:
-    """Points of one body that are, or may be, on the ground.
+class Foot:
+    """The shapes of one body that may stand on the ground.
 
     Attributes:
         body: Pinocchio joint index of the body.
-        points: In the body's coordinates [m], shape (k, 3), k ≥ 1.
-        up: Normal of the ground, or of the sole once that is known, in the body's
-            axes, shape (3,).
-        bottom: Height of the lowest point above the base's origin [m].
-        origin: Which geometry they are from.
+        shapes: Each with the pose of its link in the body.
+        origin: Which geometry they are.
     """
 
     body: int
-    points: Array
-    up: Array
-    bottom: float
+    shapes: tuple[tuple[Shape, pin.SE3], ...]
     origin: str
 
+    def points(self, up: Array) -> Array:
+        """Return the points that can touch a plane with this normal, (k, 3) [m]."""
+        return np.vstack(
+            [
+                contact_points(shape, -pose.rotation.T @ up) @ pose.rotation.T
+                + pose.translation
+                for shape, pose in self.shapes
+            ]
+        )
+
+    def bottom(self, up: Array) -> float:
+        """Return the height of the lowest point above the body's origin [m]."""
+        return float((self.points(up) @ up).min())
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """The part of a foot that is flat on the ground, in the body's coordinates.
+
+    Attributes:
+        points: Shape (k, 3), k ≥ 1 [m].
+        up: Normal of their plane, pointing away from the ground, shape (3,).
+    """
+
+    points: Array
+    up: Array
+
     @property
-    def flat_area(self) -> float:
+    def area(self) -> float:
         """Area of the convex hull of the points in their plane [m²]."""
         return area(convex_hull(self.points @ _plane_axes(self.up).T))
 
@@ -61,7 +95,7 @@ def find_sole(
     skeleton: Skeleton,
     description: Description,
     side: Side,
-    path: Sequence[int],
+    path: Path,
     forward: Array,
 ) -> tuple[Sole, int]:
     """Find the sole at the end of a leg.
@@ -76,65 +110,69 @@ def find_sole(
     Returns:
         The sole, and the body that carries it.
     """
-    clouds = [_cloud(skeleton, description, body) for body in path[-2:]]
-    known = [cloud for cloud in clouds if cloud is not None]
-    if not known:
-        return _estimate(skeleton, side, path, forward), path[-1]
-    ground = min(cloud.bottom for cloud in known)
-    contacts = [
-        _contact(cloud)
-        for cloud in known
-        if cloud.bottom - ground < SLAB * skeleton.extent
+    feet = [
+        foot
+        for body in path[-2:]
+        if (foot := _foot(skeleton, description, body)) is not None
     ]
+    if not feet:
+        return _estimate(skeleton, side, path, forward), path[-1]
+
+    def bottom(foot: Foot) -> float:
+        pose = skeleton.pose(foot.body)
+        height = foot.bottom(pose.rotation.T @ skeleton.up)
+        return float(pose.translation @ skeleton.up) + height
+
+    ground = min(map(bottom, feet))
+    leg = skeleton.stretched(path)
+    touching = [foot for foot in feet if bottom(foot) - ground < SLAB * leg]
     # toes may have a joint of their own: the foot is the larger flat
-    contact = max(contacts, key=lambda contact: (contact.flat_area, contact.body))
-    return _sole_of(skeleton, side, contact, forward), contact.body
+    foot = max(touching, key=lambda foot: (_flat_of(skeleton, foot).area, foot.body))
+    sole = _sole_of(skeleton, side, foot, forward)
+    turned = _turned_as_collada_asks(foot)
+    if turned is not None and sole.size[0] < sole.size[1]:
+        # feet are longer than wide: the file's up axis was meant
+        other = _sole_of(skeleton, side, turned, forward)
+        sole = other if other.size[0] >= other.size[1] else sole
+    return sole, foot.body
 
 
-def make_sole(
-    side: Side,
-    link: str,
-    transform_sole_to_link: Array,
-    polygon_in_sole: Array,
-    origin: str,
-) -> Sole:
-    """Build a sole from points in its plane: their hull, with few corners."""
-    polygon = simplify(convex_hull(polygon_in_sole), MOST_CORNERS, AREA_LOSS)
-    return Sole(side, link, transform_sole_to_link, frozen_array(polygon), origin)
-
-
-def _cloud(skeleton: Skeleton, description: Description, body: int) -> Cloud | None:
-    """Return the points of one body's shapes, or None without geometry."""
-    pose = skeleton.pose(body)
-    up = np.array(pose.rotation.T @ skeleton.up)
-    clouds: list[Array] = []
+def _foot(skeleton: Skeleton, description: Description, body: int) -> Foot | None:
+    """Return the shapes of one body, or None where none is known."""
+    found: list[tuple[Shape, pin.SE3]] = []
     kinds: set[str] = set()
     for name in skeleton.links(body):
         shapes, kind = link_shapes(description.link_by_name[name])
-        placement = skeleton.link_in_body(name)
         for shape in filter(shape_is_known, shapes):
-            points = contact_points(shape, placement.rotation.T @ -up)
-            clouds.append(points @ placement.rotation.T + placement.translation)
+            found.append((shape, skeleton.link_in_body(name)))
             kinds.add(kind)
-    if not clouds:
+    return Foot(body, tuple(found), " and ".join(sorted(kinds))) if found else None
+
+
+def _turned_as_collada_asks(foot: Foot) -> Foot | None:
+    variants = [(upright_variant(shape), pose) for shape, pose in foot.shapes]
+    if all(variant is None for variant, _ in variants):
         return None
-    points = np.vstack(clouds)
-    bottom = float((points @ up).min() + pose.translation @ skeleton.up)
-    return Cloud(body, points, up, bottom, " and ".join(sorted(kinds)))
+    shapes = tuple(
+        (shape if variant is None else variant, pose)
+        for (shape, pose), (variant, _) in zip(foot.shapes, variants, strict=True)
+    )
+    return Foot(foot.body, shapes, f"{foot.origin}, turned to the mesh's up axis")
 
 
-def _contact(cloud: Cloud) -> Cloud:
-    """Return the part of a cloud that touches the ground, with its normal."""
-    points, up = cloud.points, cloud.up
+def _flat_of(skeleton: Skeleton, foot: Foot) -> Flat:
+    """Return what of a foot is flat on the ground, or would be if it were level."""
+    up = np.array(skeleton.pose(foot.body).rotation.T @ skeleton.up)
+    points = foot.points(up)
     depth = SLAB * float(np.linalg.norm(np.ptp(points, axis=0)))
-    best = _slab(points, up, depth)
-    level = _hull_area(best, up)
-    if level < FLAT_SHARE * _hull_area(points, up):  # a tilted or rounded foot
-        for normal in _face_normals(points, up):
-            face = _slab(points, normal, depth)
-            if _hull_area(face, normal) > FACE_IS_LARGER * level:
-                best, up = face, normal
-    return Cloud(cloud.body, best, up, cloud.bottom, cloud.origin)
+    level = Flat(_slab(points, up, depth), up)
+    if level.area >= FLAT_SHARE * Flat(points, up).area > 0.0:
+        return level
+    normal = _face_normal(points, up)  # a tilted or rounded foot, or a point
+    if normal is None:
+        return level
+    face = Flat(_slab(foot.points(normal), normal, depth), normal)
+    return face if face.area > FACE_IS_LARGER * level.area else level
 
 
 def _slab(points: Array, up: Array, depth: float) -> Array:
@@ -142,31 +180,34 @@ def _slab(points: Array, up: Array, depth: float) -> Array:
     return np.asarray(points[heights <= heights.min() + depth])
 
 
-def _hull_area(points: Array, up: Array) -> float:
-    return area(convex_hull(points @ _plane_axes(up).T))
-
-
-def _face_normals(points: Array, up: Array) -> Array:
-    """Return upward normals of the large faces below a tilted foot, (k, 3)."""
+def _face_normal(points: Array, up: Array) -> Array | None:
+    """Return the upward normal of the largest face on a foot's underside."""
+    centred = points - points.mean(axis=0)
+    _, widths, axes = np.linalg.svd(centred, full_matrices=False)
+    if len(points) < 3 or widths[1] < 1e-9:
+        return None
+    if len(points) == 3 or widths[2] < 1e-6 * widths[0]:  # all in one plane
+        normal = np.cross(axes[0], axes[1])
+        normal *= np.sign(normal @ up) or 1.0
+        return np.asarray(normal) if normal @ up > FACE_TILT else None
     from scipy.spatial import ConvexHull, QhullError
 
     try:
         hull = ConvexHull(points)
-    except (QhullError, ValueError):
-        return np.zeros((0, 3))
+    except QhullError:
+        return None
     normals = -hull.equations[:, :3]
     corners = points[hull.simplices]
-    areas = 0.5 * np.linalg.norm(
-        np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
-    )
+    edges = corners[:, 1:] - corners[:, :1]
+    areas = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
     below = normals @ up > FACE_TILT
+    if not below.any():
+        return None
     normals, areas = normals[below], areas[below]
     alike = normals @ normals.T > FACE_SPREAD
-    if len(normals) == 0:
-        return np.zeros((0, 3))
-    largest = int(np.argmax(alike @ areas))
-    mean = areas[alike[largest]] @ normals[alike[largest]]
-    return np.asarray(mean / np.linalg.norm(mean))[None, :]
+    largest = alike[int(np.argmax(alike @ areas))]
+    mean = areas[largest] @ normals[largest]
+    return np.asarray(mean / np.linalg.norm(mean))
 
 
 def _plane_axes(up: Array) -> Array:
@@ -177,11 +218,13 @@ def _plane_axes(up: Array) -> Array:
     return np.array([first, np.cross(up, first)])
 
 
-def _sole_of(skeleton: Skeleton, side: Side, contact: Cloud, forward: Array) -> Sole:
-    pose = _sole_pose(skeleton, contact.body, contact.up, contact.points, forward)
-    polygon = (contact.points - pose[:3, 3]) @ pose[:3, :2]
-    link, transform_sole_to_link = skeleton.in_link(contact.body, pose)
-    return make_sole(side, link, transform_sole_to_link, polygon, contact.origin)
+def _sole_of(skeleton: Skeleton, side: Side, foot: Foot, forward: Array) -> Sole:
+    flat = _flat_of(skeleton, foot)
+    pose = _sole_pose(skeleton, foot.body, flat.up, flat.points, forward)
+    outline = convex_hull((flat.points - pose[:3, 3]) @ pose[:3, :2])
+    polygon = simplify(outline, MOST_CORNERS, AREA_LOSS)
+    link, transform_sole_to_link = skeleton.in_link(foot.body, pose)
+    return Sole(side, link, transform_sole_to_link, frozen_array(polygon), foot.origin)
 
 
 def _sole_pose(
@@ -195,9 +238,7 @@ def _sole_pose(
     return transform(np.column_stack([x, np.cross(up, x), up]), below_joint)
 
 
-def _estimate(
-    skeleton: Skeleton, side: Side, path: Sequence[int], forward: Array
-) -> Sole:
+def _estimate(skeleton: Skeleton, side: Side, path: Path, forward: Array) -> Sole:
     """Return a foot of human proportions where the file has no geometry."""
     body = path[-1]
     leg = skeleton.reach(path)
@@ -215,4 +256,4 @@ def _estimate(
     polygon = np.array([[heel, -half], [toe, -half], [toe, half], [heel, half]])
     link, transform_sole_to_link = skeleton.in_link(body, pose)
     origin = f"estimate: no foot geometry; human proportions of the leg, {plane}"
-    return make_sole(side, link, transform_sole_to_link, polygon, origin)
+    return Sole(side, link, transform_sole_to_link, frozen_array(polygon), origin)

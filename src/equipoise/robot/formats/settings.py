@@ -6,8 +6,9 @@
     [orientation]               # directions in the root link's axes
     forward = [1, 0, 0]
     up = [0, 0, 1]
-    [limbs.left_leg]            # and right_leg, left_arm, right_arm
+    [limbs.left_leg]            # and right_leg, left_arm, right_arm, torso, head
     joints = ["hip", "knee"]    # from the base outwards
+    end_link = "left_foot"
     [soles.left]                # and right
     link = "left_foot"
     xyz = [0, 0, -0.05]         # sole frame in the link: z up, x forward
@@ -42,8 +43,6 @@ from equipoise.robot.model import Side
 
 SIDES: tuple[Side, ...] = ("left", "right")
 LIMBS = ("left_leg", "right_leg", "left_arm", "right_arm", "torso", "head")
-# Torso and head are what legs and arms leave over; naming them changes nothing.
-DERIVED_LIMBS = ("torso", "head")
 ACTUATOR_KEYS = (
     "rotor_inertia",
     "viscous_friction",
@@ -53,6 +52,21 @@ ACTUATOR_KEYS = (
 )
 
 
+@dataclass(frozen=True)
+class LimbSettings:
+    """A limb as the TOML gives it.
+
+    Attributes:
+        joints: Main chain from the base outwards.
+        end_link: Link that it ends at; None for that of the last joint.
+        source: The file that says so.
+    """
+
+    joints: tuple[str, ...]
+    end_link: str | None
+    source: str
+
+
 @dataclass(frozen=True, eq=False)
 class SoleSettings:
     """A sole as the TOML gives it; see :class:`~equipoise.robot.model.Sole`."""
@@ -60,6 +74,23 @@ class SoleSettings:
     link: str
     transform_sole_to_link: Array
     polygon_in_sole: Array
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class ActuatorSettings:
+    """Figures by joint name, ``"default"`` for all joints, and the file they are of."""
+
+    figures: Mapping[str, Mapping[str, float]]
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class PostureSettings:
+    """Joint positions by joint name, and the file they are of."""
+
+    positions: Mapping[str, Any]
+    source: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +98,12 @@ class Settings:
     """Everything a TOML may say of a robot; empty where it is silent.
 
     Attributes:
-        source: The file, for messages and as the origin of what it sets.
+        source: The file, for messages.
         forward: Walking direction in base axes, or None.
         up: Direction against gravity in base axes, or None.
-        limbs: Joints of each paired limb, from the base outwards.
+        limbs: Limbs by name.
         soles: Soles by side.
-        actuators: Figures by joint name; ``"default"`` holds for all joints.
+        actuators: Figures, file by file; later ones override.
         postures: Joint positions by posture name.
         assumptions: Sentences to show with the robot.
     """
@@ -80,11 +111,24 @@ class Settings:
     source: str = ""
     forward: Array | None = None
     up: Array | None = None
-    limbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    limbs: Mapping[str, LimbSettings] = field(default_factory=dict)
     soles: Mapping[Side, SoleSettings] = field(default_factory=dict)
-    actuators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    postures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    actuators: tuple[ActuatorSettings, ...] = ()
+    postures: Mapping[str, PostureSettings] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+
+    def overridden_by(self, other: Settings) -> Settings:
+        """Return these settings with what another file says put over them."""
+        return Settings(
+            other.source or self.source,
+            self.forward if other.forward is None else other.forward,
+            self.up if other.up is None else other.up,
+            {**self.limbs, **other.limbs},
+            {**self.soles, **other.soles},
+            self.actuators + other.actuators,
+            {**self.postures, **other.postures},
+            self.assumptions + other.assumptions,
+        )
 
 
 def read_sidecar(robot_file: Path) -> Settings:
@@ -124,7 +168,7 @@ def parse_settings(values: Mapping[str, Any], source: str) -> Settings:
     limbs, soles = _section(table, "limbs"), _section(table, "soles")
     limbs.check_keys(*LIMBS)
     soles.check_keys(*SIDES)
-    actuators, postures = _section(table, "actuators"), _section(table, "postures")
+    postures = _section(table, "postures")
     assumptions = values.get("assumptions", [])
     if not isinstance(assumptions, list):
         raise table.error("'assumptions' must be a list of sentences")
@@ -132,14 +176,13 @@ def parse_settings(values: Mapping[str, Any], source: str) -> Settings:
         source,
         _direction(orientation, "forward"),
         _direction(orientation, "up"),
+        {name: _limb(limbs.table(name), source) for name in limbs.values},
+        {side: _sole(soles.table(side), source) for side in SIDES if side in soles},
+        _actuators(_section(table, "actuators"), source),
         {
-            name: _limb_joints(limbs.table(name))
-            for name in limbs.values
-            if name not in DERIVED_LIMBS
+            name: PostureSettings(postures.table(name).values, source)
+            for name in postures.values
         },
-        {side: _sole(soles.table(side)) for side in SIDES if side in soles},
-        {joint: _actuator(actuators.table(joint)) for joint in actuators.values},
-        {name: postures.table(name).values for name in postures.values},
         tuple(str(sentence) for sentence in assumptions),
     )
 
@@ -158,21 +201,22 @@ def _direction(table: Table, key: str) -> Array | None:
     return frozen_array(vector / length)
 
 
-def _limb_joints(table: Table) -> tuple[str, ...]:
+def _limb(table: Table, source: str) -> LimbSettings:
     table.check_keys("joints", "end_link")
     joints = table.values.get("joints")
     if not isinstance(joints, list) or not joints:
         raise table.error('needs joints = ["…", …], from the base outwards')
-    return tuple(str(joint) for joint in joints)
+    end_link = table.text("end_link") if "end_link" in table else None
+    return LimbSettings(tuple(str(joint) for joint in joints), end_link, source)
 
 
-def _sole(table: Table) -> SoleSettings:
+def _sole(table: Table, source: str) -> SoleSettings:
     table.check_keys("link", "xyz", "rpy", "polygon", "size", "centre")
     zero = (0.0, 0.0, 0.0)
     pose = transform(
         rotation_from_rpy(table.vector("rpy", 3, zero)), table.vector("xyz", 3, zero)
     )
-    return SoleSettings(table.text("link"), pose, _polygon(table))
+    return SoleSettings(table.text("link"), pose, _polygon(table), source)
 
 
 def _polygon(table: Table) -> Array:
@@ -195,6 +239,12 @@ def _polygon(table: Table) -> Array:
     return np.asarray(table.vector("centre", 2, (0.0, 0.0)) + signs * half)
 
 
-def _actuator(table: Table) -> dict[str, float]:
-    table.check_keys(*ACTUATOR_KEYS)
-    return {key: table.not_negative(key) for key in table.values}
+def _actuators(table: Table, source: str) -> tuple[ActuatorSettings, ...]:
+    if not table.values:
+        return ()
+    figures = {}
+    for joint in table.values:
+        own = table.table(joint)
+        own.check_keys(*ACTUATOR_KEYS)
+        figures[joint] = {key: own.not_negative(key) for key in own.values}
+    return (ActuatorSettings(figures, source),)
