@@ -127,7 +127,7 @@ def test_limbs_and_base_add_up(robot: eq.Robot, states: tuple[Array, Array]) -> 
     rotation = eq.frame_pose(robot, q, robot.description.root)[:, :3, :3]
     base = robot.model.inertias[1]
     centre = base.mass / robot.mass * base.lever + sum(
-        eq.limb_com(robot, q, name) for name in robot.limbs
+        eq.limb_com_share(robot, q, name) for name in robot.limbs
     )
     position = eq.com(robot, q)
     equal(q[:, :3] + np.einsum("nij,nj->ni", rotation, centre), position, 1e-10)
@@ -195,9 +195,9 @@ def test_dh_limbs_equal_their_urdf_export(name: str, tmp_path: Path) -> None:
     for limb in read_dh_limbs(read_catalogue_table(name)).values():
         columns = [exported.model.idx_vs[exported.joint_id(j)] for j in limb.joints]
         places = [exported.model.idx_qs[exported.joint_id(j)] for j in limb.joints]
-        com = eq.limb_com(exported, q, limb.name)
+        com = eq.limb_com_share(exported, q, limb.name)
         jacobian = eq.limb_com_jacobian(exported, q, limb.name)
         for i in range(COUNT):
-            share = dh_limb.limb_com(limb, q[i, places], exported.mass)
-            equal(share.com, com[i], EQUAL_TO_PINOCCHIO)
+            share = dh_limb.dh_limb_com_share(limb, q[i, places], exported.mass)
+            equal(share.share, com[i], EQUAL_TO_PINOCCHIO)
             equal(share.jacobian, jacobian[i][:, columns], EQUAL_TO_PINOCCHIO)

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
         com_velocity,
     )
     from equipoise.kinematics.frames import frame_jacobian, frame_pose
-    from equipoise.kinematics.limb_com import limb_com, limb_com_jacobian
+    from equipoise.kinematics.limb_com import (
+        limb_com_jacobian,
+        limb_com_share,
+        limb_com_share_and_jacobian,
+    )
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
     from equipoise.robot.catalogue import catalogue_names
@@ -40,8 +44,9 @@ _HOMES = {
     "export_robot": "robot.formats.write",
     "frame_jacobian": "kinematics.frames",
     "frame_pose": "kinematics.frames",
-    "limb_com": "kinematics.limb_com",
     "limb_com_jacobian": "kinematics.limb_com",
+    "limb_com_share": "kinematics.limb_com",
+    "limb_com_share_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
     "polygon_margin": "kinematics.support",
     "support_polygon": "kinematics.support",
@@ -65,8 +70,9 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "centroidal_momentum",
     "frame_pose",
     "frame_jacobian",
-    "limb_com",
+    "limb_com_share",
     "limb_com_jacobian",
+    "limb_com_share_and_jacobian",
     "support_polygon",
     "polygon_margin",
 ]

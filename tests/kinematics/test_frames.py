@@ -10,28 +10,26 @@ from equipoise.errors import NameNotFoundError
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
 from equipoise.robot.load import load
 
-COUNT = 1000
+COUNT = 200
 REFERENCES = ("local_world_aligned", "world", "local")
 
 
-def test_batch_equals_pinocchio_for_humanoids(humanoid_urdf):
-    """Pose and Jacobians of a foot in 1,000 configurations equal Pinocchio's."""
+def test_references_equal_pinocchio_for_humanoids(humanoid_urdf):
+    """Jacobians of a foot in two more references equal Pinocchio's to 1e-10."""
     robot = load(humanoid_urdf)
     q, _ = random_states(robot, COUNT)
     frame = robot.legs["left"].end_link
     frame_id = robot.frame_id(frame)
-    pose = frame_pose(robot, q, frame)
-    jacobians = {name: frame_jacobian(robot, q, frame, name) for name in REFERENCES}
+    names = ("world", "local")
+    jacobians = {name: frame_jacobian(robot, q, frame, name) for name in names}
     model, data = robot.model, robot.model.createData()
     for i in range(COUNT):
         pin.computeJointJacobians(model, data, q[i])
         pin.updateFramePlacements(model, data)
-        expected = data.oMf[frame_id].homogeneous
-        np.testing.assert_allclose(pose[i], expected, atol=1e-10)
         for name, jacobian in jacobians.items():
             reference = getattr(pin.ReferenceFrame, name.upper())
             expected = pin.getFrameJacobian(model, data, frame_id, reference)
-            np.testing.assert_allclose(jacobian[i], expected, atol=1e-10)
+            np.testing.assert_allclose(jacobian[i], expected, rtol=0, atol=1e-10)
 
 
 @settings(max_examples=40)
@@ -42,12 +40,12 @@ def test_batch_equals_single_for_every_frame(robot):
     for frame in robot.model.frames:
         expected = [frame_pose(robot, row, frame.name) for row in q]
         np.testing.assert_allclose(
-            frame_pose(robot, q, frame.name), expected, atol=1e-10
+            frame_pose(robot, q, frame.name), expected, rtol=0, atol=1e-10
         )
         for name in REFERENCES:
             expected = [frame_jacobian(robot, row, frame.name, name) for row in q]
             np.testing.assert_allclose(
-                frame_jacobian(robot, q, frame.name, name), expected, atol=1e-10
+                frame_jacobian(robot, q, frame.name, name), expected, rtol=0, atol=1e-10
             )
 
 
@@ -67,7 +65,7 @@ def test_jacobian_equals_finite_differences(robot):
             for s in (-step, step)
         )
         twist = pin.log6(before.actInv(after)).vector / (2 * step)
-        np.testing.assert_allclose(jacobian[i] @ v[i], twist, atol=1e-5)
+        np.testing.assert_allclose(jacobian[i] @ v[i], twist, rtol=0, atol=1e-5)
 
 
 def test_float32_is_close(g1_urdf):
@@ -78,7 +76,7 @@ def test_float32_is_close(g1_urdf):
     for function in (frame_pose, frame_jacobian):
         single = function(robot, q, frame, dtype=np.float32)
         assert single.dtype == np.float32
-        np.testing.assert_allclose(single, function(robot, q, frame), atol=1e-5)
+        np.testing.assert_allclose(single, function(robot, q, frame), rtol=0, atol=1e-5)
 
 
 def test_unknown_names_are_refused(g1_urdf):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from random_trees import random_states
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.com import com
@@ -46,7 +47,9 @@ def test_polygon_moves_with_the_robot(g1_urdf):
     moved[:2] += [1.0, 2.0]
     shift = np.array([1.0, 2.0])
     expected = support_polygon(robot, robot.standing) + shift
-    np.testing.assert_allclose(support_polygon(robot, moved), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        support_polygon(robot, moved), expected, rtol=0, atol=1e-12
+    )
 
 
 def test_point_and_line_feet(g1_urdf):
@@ -59,15 +62,31 @@ def test_point_and_line_feet(g1_urdf):
     assert support_polygon(lines, robot.standing).shape == (2, 2)
 
 
+@pytest.mark.parametrize("feet", [("left", "right"), ("right",)])
+def test_batch_of_polygons_equals_single_ones(g1_urdf, feet):
+    """A batch gives a tuple with the polygon of each configuration."""
+    robot = load(g1_urdf)
+    q, _ = random_states(robot, 40)
+    polygons = support_polygon(robot, q, feet)
+    assert isinstance(polygons, tuple)
+    assert len(polygons) == len(q)
+    for row, polygon in zip(q, polygons, strict=True):
+        expected = support_polygon(robot, row, feet)
+        np.testing.assert_allclose(polygon, expected, rtol=0, atol=1e-12)
+    if len(feet) == 2:
+        assert len({len(polygon) for polygon in polygons}) > 1
+    assert support_polygon(robot, q[:0], feet) == ()
+
+
 def test_support_refuses_wrong_input(g1_urdf):
-    """No foot, an unknown foot and a batch are refused."""
+    """No foot, an unknown foot and a wrong shape are refused."""
     robot = load(g1_urdf)
     with pytest.raises(EquipoiseError, match="no foot touches"):
         support_polygon(robot, robot.standing, [])
     with pytest.raises(NameNotFoundError, match=r"no sole 'middle'.*left, right"):
         support_polygon(robot, robot.standing, ["middle"])
     with pytest.raises(ShapeError, match=r"needs \(36,\)"):
-        support_polygon(robot, [robot.standing])
+        support_polygon(robot, [[robot.standing]])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +121,7 @@ def test_margin_is_distance_to_the_boundary(seed):
     share = np.linspace(0.0, 1.0, 400)[:, None, None]
     boundary = polygon + share * (np.roll(polygon, -1, axis=0) - polygon)
     nearest = boundary_distance(points, boundary.reshape(-1, 2))
-    np.testing.assert_allclose(np.abs(margins), nearest, atol=0.02)
+    np.testing.assert_allclose(np.abs(margins), nearest, rtol=0, atol=0.02)
     # a point outside becomes a corner of the hull
     becomes_corner = [
         (convex_hull(np.vstack([polygon, point])) == point).all(axis=1).any()
@@ -116,9 +135,34 @@ def boundary_distance(points: Array, boundary: Array) -> Array:
     return np.linalg.norm(points[:, None] - boundary, axis=-1).min(axis=1)
 
 
-def test_margin_refuses_wrong_shapes():
-    """Polygons and points must be in the plane."""
-    with pytest.raises(ShapeError, match="polygon has shape"):
-        polygon_margin(np.zeros((0, 2)), [0.0, 0.0])
-    with pytest.raises(ShapeError, match="points has shape"):
-        polygon_margin(SQUARE, [0.0, 0.0, 0.0])
+@given(st.integers(0, 2**32 - 1))
+def test_margin_does_not_ask_for_an_order(seed):
+    """Corners clockwise, shuffled or with inner points give the hull's margin."""
+    rng = np.random.default_rng(seed)
+    corners = rng.normal(size=(rng.integers(3, 12), 2))
+    points = rng.normal(size=(20, 2)) * 1.5
+    hull = convex_hull(corners)
+    expected = polygon_margin(hull, points)
+    for polygon in (corners, hull[::-1], rng.permutation(corners)):
+        found = polygon_margin(polygon, points)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("polygon", "points", "message"),
+    [
+        (np.zeros((0, 2)), [0.0, 0.0], r"polygon has shape \(0, 2\); \(k, 2\)"),
+        (np.zeros(2), [0.0, 0.0], r"polygon has shape \(2,\)"),
+        ([[0.0, np.nan]], [0.0, 0.0], "polygon holds values that are not finite"),
+        ("square", [0.0, 0.0], "polygon must be an array of numbers"),
+        (SQUARE, [0.0, 0.0, 0.0], r"points has shape \(3,\)"),
+        (SQUARE, 1.0, r"points has shape \(\)"),
+        (SQUARE, [np.nan, 0.0], "points holds values that are not finite"),
+        (SQUARE, [[0.0, 0.0], [1.0]], "points must be an array of numbers"),
+        (SQUARE, None, "points holds values that are not finite"),
+    ],
+)
+def test_margin_refuses_what_is_not_in_the_plane(polygon, points, message):
+    """Polygons and points must be finite, in the plane, and are named if not."""
+    with pytest.raises(ShapeError, match=message):
+        polygon_margin(polygon, points)

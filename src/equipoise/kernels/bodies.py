@@ -9,7 +9,6 @@ that live across the branches of joint kinds badly.
 # ruff: noqa: SIM109 (kernels have no `in`)
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +23,7 @@ from equipoise.kernels.joints import (
     SPHERICAL,
 )
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 from equipoise.kernels.sincos import make_sincos
 
 # The slots: axes and origin of a body; mass × centre of mass; angular velocity and
@@ -31,7 +31,7 @@ from equipoise.kernels.sincos import make_sincos
 X, Y, Z, ORIGIN, MOMENT, OMEGA, VELOCITY, MOMENTUM = range(8)
 
 
-@functools.cache
+@once
 def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
     """Return the struct ``Tree`` and the steps of recursions over it.
 
@@ -41,6 +41,10 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
     - ``move(tree, j, v, first, scratch, t)``: its angular velocity and the velocity
       of its origin, likewise
     - ``local(scratch, j, t, a)``: a vector given in the axes of body j
+    - ``moment_of(tree, j, scratch, t)``: mass × centre of mass of body j
+    - ``hand_down(tree, j, slot, scratch, t)``: what a slot of body j holds, after
+      adding it to that of its parent; from the last body to the first this sums up
+      what each joint carries
 
     ``first`` is the configuration in the first lane, ``t`` the thread.
     """
@@ -227,6 +231,20 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
             spin = components(v, first, at, scratch, j, t)
             scratch[j, OMEGA, t] = scratch[j, OMEGA, t] + spin
 
+    @wp.func
+    def moment_of(tree: Tree, j: int, scratch: wp.array3d[Lanes3], t: int) -> Lanes3:
+        arm = local(scratch, j, t, tree.moment[j])
+        return tree.mass[j] * scratch[j, ORIGIN, t] + arm
+
+    @wp.func
+    def hand_down(
+        tree: Tree, j: int, slot: int, scratch: wp.array3d[Lanes3], t: int
+    ) -> Lanes3:
+        parent = tree.parent[j]
+        carried = scratch[j, slot, t]
+        scratch[parent, slot, t] = scratch[parent, slot, t] + carried
+        return carried
+
     return SimpleNamespace(
         Tree=Tree,
         vec3=vec3,
@@ -235,4 +253,6 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
         place=place,
         move=move,
         local=local,
+        moment_of=moment_of,
+        hand_down=hand_down,
     )

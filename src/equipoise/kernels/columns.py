@@ -3,7 +3,6 @@
 # ruff: noqa: SIM109 (kernels have no `in`)
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,9 +17,10 @@ from equipoise.kernels.joints import (
     REVOLUTE,
 )
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 
 
-@functools.cache
+@once
 def make_columns(scalar: Any, width: int) -> SimpleNamespace:
     """Return the Warp functions that write a joint's columns of a Jacobian.
 

@@ -2,7 +2,6 @@
 
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from equipoise.kernels.bodies import MOMENT, ORIGIN, make_bodies
 from equipoise.kernels.columns import make_columns
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.tree import DeviceTree
 
@@ -19,7 +19,7 @@ from equipoise.kernels.tree import DeviceTree
 def com(tree: DeviceTree, q: NDArray[Any]) -> NDArray[Any]:
     """Return centres of mass [m], shape (n, 3), of configurations (n, nq)."""
     kernel = _make_kernels(tree.scalar, tree.width).com
-    (position,) = tree.run(kernel, ORIGIN + 1, [q], [tree.result(len(q), 3)])
+    (position,) = tree.run(kernel, ORIGIN + 1, [q], [(3,)])
     return position
 
 
@@ -28,17 +28,18 @@ def com_and_jacobian(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return centres of mass (n, 3) and Jacobians (n, 3, nv) of configurations."""
     kernel = _make_kernels(tree.scalar, tree.width).com_jacobian
-    results = [tree.result(len(q), 3), tree.result(len(q), 3, tree.nv)]
-    position, jacobian = tree.run(kernel, MOMENT + 1, [q], results)
+    shapes = [(3,), (3, tree.nv)]
+    position, jacobian = tree.run(kernel, MOMENT + 1, [q], shapes)
     return position, jacobian
 
 
-@functools.cache
+@once
 def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
     lanes = make_lanes(scalar, width)
     Lanes3, store = lanes.Lanes3, lanes.store
     bodies = make_bodies(scalar, width)
-    Tree, start, place, local = bodies.Tree, bodies.start, bodies.place, bodies.local
+    Tree, start, place = bodies.Tree, bodies.start, bodies.place
+    moment_of, hand_down = bodies.moment_of, bodies.hand_down
     store_columns = make_columns(scalar, width).store_columns
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
@@ -54,8 +55,7 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
             moment = Lanes3()
             for j in range(1, tree.bodies):
                 place(tree, j, q, first, scratch, t)
-                moment = moment + tree.mass[j] * scratch[j, ORIGIN, t]
-                moment = moment + local(scratch, j, t, tree.moment[j])
+                moment = moment + moment_of(tree, j, scratch, t)
             store(position, first, 0, (scalar(1.0) / tree.total_mass) * moment)
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
@@ -72,15 +72,11 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
         for first in range(t * width, q.shape[0], scratch.shape[2] * width):
             for j in range(1, tree.bodies):
                 place(tree, j, q, first, scratch, t)
-                moment = tree.mass[j] * scratch[j, ORIGIN, t]
-                moment = moment + local(scratch, j, t, tree.moment[j])
-                scratch[j, MOMENT, t] = moment
+                scratch[j, MOMENT, t] = moment_of(tree, j, scratch, t)
             scratch[0, MOMENT, t] = Lanes3()
             for back in range(1, tree.bodies):
                 j = tree.bodies - back
-                parent = tree.parent[j]
-                moment = scratch[j, MOMENT, t]
-                scratch[parent, MOMENT, t] = scratch[parent, MOMENT, t] + moment
+                moment = hand_down(tree, j, MOMENT, scratch, t)
                 share = per_mass * tree.mass_below[j]
                 lever = per_mass * moment - share * scratch[j, ORIGIN, t]
                 store_columns(tree, j, scratch, t, share, lever, jacobian, first)

@@ -3,7 +3,6 @@
 # ruff: noqa: SIM109 (kernels have no `in`)
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +26,7 @@ from equipoise.kernels.joints import (
     REVOLUTE,
 )
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.tree import DeviceTree
 
@@ -34,7 +34,7 @@ from equipoise.kernels.tree import DeviceTree
 def com_velocity(tree: DeviceTree, q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
     """Return velocities of the centre of mass [m/s], shape (n, 3)."""
     kernel = _make_kernels(tree.scalar, tree.width).com_velocity
-    (velocity,) = tree.run(kernel, VELOCITY + 1, [q, v], [tree.result(len(q), 3)])
+    (velocity,) = tree.run(kernel, VELOCITY + 1, [q, v], [(3,)])
     return velocity
 
 
@@ -43,19 +43,18 @@ def com_jacobian_rate(
 ) -> NDArray[Any]:
     """Return time derivatives of the CoM Jacobian along v, shape (n, 3, nv)."""
     kernel = _make_kernels(tree.scalar, tree.width).com_jacobian_rate
-    results = [tree.result(len(q), 3, tree.nv)]
-    (rate,) = tree.run(kernel, MOMENTUM + 1, [q, v], results)
+    (rate,) = tree.run(kernel, MOMENTUM + 1, [q, v], [(3, tree.nv)])
     return rate
 
 
-@functools.cache
+@once
 def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
     lanes = make_lanes(scalar, width)
     Lanes3, cross = lanes.Lanes3, lanes.cross
     store, store_column = lanes.store, lanes.store_column
     bodies = make_bodies(scalar, width)
-    Tree, start, place = bodies.Tree, bodies.start, bodies.place
-    move, local = bodies.move, bodies.local
+    Tree, start, place, move = bodies.Tree, bodies.start, bodies.place, bodies.move
+    local, moment_of, hand_down = bodies.local, bodies.moment_of, bodies.hand_down
 
     @wp.func
     def momentum_of(tree: Tree, j: int, scratch: wp.array3d[Lanes3], t: int) -> Lanes3:
@@ -136,17 +135,12 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
             for j in range(1, tree.bodies):
                 place(tree, j, q, first, scratch, t)
                 move(tree, j, v, first, scratch, t)
-                moment = tree.mass[j] * scratch[j, ORIGIN, t]
-                moment = moment + local(scratch, j, t, tree.moment[j])
-                scratch[j, MOMENT, t] = moment
+                scratch[j, MOMENT, t] = moment_of(tree, j, scratch, t)
                 scratch[j, MOMENTUM, t] = momentum_of(tree, j, scratch, t)
             for back in range(1, tree.bodies):
                 j = tree.bodies - back
-                parent = tree.parent[j]
-                moment = scratch[j, MOMENT, t]
-                momentum = scratch[j, MOMENTUM, t]
-                scratch[parent, MOMENT, t] = scratch[parent, MOMENT, t] + moment
-                scratch[parent, MOMENTUM, t] = scratch[parent, MOMENTUM, t] + momentum
+                moment = hand_down(tree, j, MOMENT, scratch, t)
+                momentum = hand_down(tree, j, MOMENTUM, scratch, t)
                 share = per_mass * tree.mass_below[j]
                 lever = per_mass * moment - share * scratch[j, ORIGIN, t]
                 lever_rate = per_mass * momentum - share * scratch[j, VELOCITY, t]

@@ -2,7 +2,6 @@
 
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from equipoise.kernels.bodies import ORIGIN, make_bodies
 from equipoise.kernels.columns import make_columns
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.tree import DeviceTree
 
@@ -32,9 +32,8 @@ def frame_pose(
         placement: Maps frame coordinates to body coordinates, (4, 4).
     """
     kernel = _make_kernels(tree.scalar, tree.width).frame_pose
-    results = [tree.result(len(q), 4, 4, zeroed=True)]
     parameters = _frame_parameters(tree, body, placement)
-    (pose,) = tree.run(kernel, ORIGIN + 1, [q], results, parameters)
+    (pose,) = tree.run(kernel, ORIGIN + 1, [q], [(4, 4)], parameters, zeroed=True)
     pose[:, 3, 3] = 1.0
     return pose
 
@@ -56,9 +55,9 @@ def frame_jacobian(
         reference: :data:`LOCAL_WORLD_ALIGNED`, :data:`WORLD` or :data:`LOCAL`.
     """
     kernel = _make_kernels(tree.scalar, tree.width).frame_jacobian
-    results = [tree.result(len(q), 6, tree.nv, zeroed=True)]
     parameters = [*_frame_parameters(tree, body, placement), reference]
-    (jacobian,) = tree.run(kernel, ORIGIN + 1, [q], results, parameters)
+    shapes = [(6, tree.nv)]
+    (jacobian,) = tree.run(kernel, ORIGIN + 1, [q], shapes, parameters, zeroed=True)
     return jacobian
 
 
@@ -72,13 +71,13 @@ def _frame_parameters(
         chain.append(int(tree.parent[chain[-1]]))
     to_kernel = tree.alignment[body].T
     return [
-        wp.array(chain[::-1], dtype=wp.int32, device=tree.device),
+        np.array(chain[::-1]),
         types.mat33(*(to_kernel @ placement[:3, :3]).ravel()),
         types.vec3(*(to_kernel @ placement[:3, 3])),
     ]
 
 
-@functools.cache
+@once
 def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
     lanes = make_lanes(scalar, width)
     Lanes3, resolve, store_column = lanes.Lanes3, lanes.resolve, lanes.store_column

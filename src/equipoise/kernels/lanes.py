@@ -8,14 +8,15 @@ rows of lanes). On a GPU there is one lane and the same source.
 
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from types import SimpleNamespace
 from typing import Any
 
 import warp as wp
 
+from equipoise.kernels.once import once
 
-@functools.cache
+
+@once
 def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
     """Return types and Warp functions for ``width`` configurations side by side.
 

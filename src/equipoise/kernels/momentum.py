@@ -2,7 +2,6 @@
 
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from typing import Any
 
 import warp as wp
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from equipoise.kernels.bodies import OMEGA, ORIGIN, VELOCITY, X, Y, Z, make_bodies
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.tree import DeviceTree
 
@@ -19,11 +19,11 @@ def centroidal_momentum(
 ) -> NDArray[Any]:
     """Return momenta (n, 6): linear [N s], angular about the CoM [N m s]."""
     kernel = _make_kernel(tree.scalar, tree.width)
-    (momentum,) = tree.run(kernel, VELOCITY + 1, [q, v], [tree.result(len(q), 6)])
+    (momentum,) = tree.run(kernel, VELOCITY + 1, [q, v], [(6,)])
     return momentum
 
 
-@functools.cache
+@once
 def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
     lanes = make_lanes(scalar, width)
     Lanes3, store = lanes.Lanes3, lanes.store

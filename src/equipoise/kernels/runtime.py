@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-import functools
 import logging
 import os
 import sys
@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 import warp as wp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
+from equipoise.kernels.once import lock, once
 
 logger = logging.getLogger("equipoise")
 
 # No derivatives of kernels. Products and sums may be fused (one rounding
 # instead of two, never reordered); without this no CPU kernel is vectorised well.
+# Machines of different CPUs may share a cache: Warp puts a hash of the CPU's features
+# into the names of objects whose flags have -march=native, those of a module too.
 MODULE_OPTIONS = {
     "enable_backward": False,
     "fast_math": False,
@@ -29,7 +32,7 @@ MODULE_OPTIONS = {
     "cpu_compiler_flags": "-march=native -ffp-contract=fast",
 }
 
-SCALARS = {"float64": wp.float64, "float32": wp.float32}
+SCALARS = {np.dtype(np.float64): wp.float64, np.dtype(np.float32): wp.float32}
 
 # Configurations that one CPU thread works on side by side: 32 bytes of numbers.
 CPU_LANES = {wp.float64: 4, wp.float32: 8}
@@ -42,11 +45,55 @@ CUDA_BLOCK = 128
 _NO_DRIVER = "Could not find or load the NVIDIA CUDA driver"
 
 
-@functools.cache
+@once
 def start() -> None:
-    """Initialise Warp without its banner and its notice that there is no GPU."""
+    """Initialise Warp without its banner and its notice that there is no GPU.
+
+    Raises:
+        EquipoiseError: If there is no folder to compile kernels into.
+    """
     with wp.ScopedLogLevel(wp.LOG_WARNING), _native_notice_dropped(_NO_DRIVER):
-        wp.init()
+        try:
+            wp.init()
+        except OSError:
+            # Warp chooses the folder of its cache and then makes it
+            folder = wp.config.kernel_cache_dir
+            if folder is None or _is_writable(folder):
+                raise
+            wp.config.kernel_cache_dir = _temporary_cache(folder)
+            wp.init()
+    folder = str(wp.config.kernel_cache_dir)
+    if not _is_writable(folder):
+        wp.config.kernel_cache_dir = _temporary_cache(folder)
+
+
+def _is_writable(folder: str) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@once
+def _temporary_cache(unwritable: str) -> str:
+    """Return a folder of this process, which is removed when it ends."""
+    try:
+        folder = tempfile.TemporaryDirectory(
+            prefix="equipoise-kernels-", ignore_cleanup_errors=True
+        )
+    except OSError as error:
+        raise EquipoiseError(
+            f"kernels cannot be compiled: neither {unwritable} nor a temporary folder "
+            f"can be written ({error}); set WARP_CACHE_PATH to a folder that can"
+        ) from error
+    atexit.register(folder.cleanup)
+    logger.warning(
+        "%s cannot be written: kernels are compiled again in every process; set "
+        "WARP_CACHE_PATH to a folder that can",
+        unwritable,
+    )
+    return folder.name
 
 
 def device_named(name: str) -> wp.Device:
@@ -64,23 +111,6 @@ def device_named(name: str) -> wp.Device:
             f"there is no device '{name}'; the devices here are: {', '.join(valid)}"
         )
     return wp.get_device(name)
-
-
-def scalar_named(dtype: DTypeLike) -> Any:
-    """Return Warp's number type for ``float64`` or ``float32``.
-
-    Raises:
-        EquipoiseError: For any other type.
-    """
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = str(dtype)
-    if name not in SCALARS:
-        raise EquipoiseError(
-            f"dtype is '{name}'; batches are computed in: {', '.join(SCALARS)}"
-        )
-    return SCALARS[name]
 
 
 def lane_width(device: wp.Device, scalar: Any) -> int:
@@ -117,14 +147,36 @@ def empty_result(
 def launch(
     kernel: wp.Kernel, threads: int, inputs: Sequence[Any], device: wp.Device
 ) -> None:
-    """Run a kernel, saying so in the log if it must be compiled first."""
+    """Run a kernel, saying so in the log if it must be compiled first.
+
+    Threads wait for each other while Warp prepares the launch, not while the CPU
+    runs the kernel: kernels without tiles share no memory but their arguments.
+
+    Raises:
+        EquipoiseError: If the kernel cannot be written to the cache.
+    """
     block = CUDA_BLOCK if device.is_cuda else 1
-    with wp.ScopedLogLevel(wp.LOG_WARNING):
+    with lock, wp.ScopedLogLevel(wp.LOG_WARNING):
         _announce_compilation(kernel, device.alias, block)
-        wp.launch(kernel, dim=threads, inputs=inputs, device=device, block_dim=block)
+        try:
+            prepared = wp.launch(
+                kernel,
+                dim=threads,
+                inputs=inputs,
+                device=device,
+                block_dim=block,
+                record_cmd=device.is_cpu,
+            )
+        except OSError as error:
+            raise EquipoiseError(
+                f"kernels cannot be compiled into {wp.config.kernel_cache_dir} "
+                f"({error}); set WARP_CACHE_PATH to a folder that can be written"
+            ) from error
+    if prepared is not None:  # a GPU has already begun
+        prepared.launch()
 
 
-@functools.cache
+@once
 def _announce_compilation(kernel: wp.Kernel, device: str, block: int) -> None:
     module = kernel.module.get_module_identifier(block_dim=block)
     folder = Path(wp.config.kernel_cache_dir or "", module)
@@ -133,7 +185,7 @@ def _announce_compilation(kernel: wp.Kernel, device: str, block: int) -> None:
         _announce_once(device)
 
 
-@functools.cache
+@once
 def _announce_once(device: str) -> None:
     logger.warning("compiling kernels for %s: some seconds, this once", device)
 

@@ -8,10 +8,11 @@ two: the error is below 3·10⁻¹⁶ in float64 and 2·10⁻⁷ in float32.
 
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
-import functools
 from typing import Any, NamedTuple
 
 import warp as wp
+
+from equipoise.kernels.once import once
 
 
 class Constants(NamedTuple):
@@ -73,7 +74,7 @@ class SinCos(NamedTuple):
     result: Any
 
 
-@functools.cache
+@once
 def make_sincos(scalar: Any, width: int) -> SinCos:
     """Return a Warp function of ``width`` angles [rad] that gives sines and cosines."""
     lanes = wp.types.vector(length=width, dtype=scalar)

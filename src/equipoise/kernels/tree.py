@@ -7,6 +7,7 @@ angle then only mixes the x- and y-axis.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from equipoise.kernels.bodies import make_bodies
 from equipoise.kernels.joints import SPHERICAL
 from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import (
     empty_result,
     lane_width,
@@ -86,17 +88,15 @@ class DeviceTree:
     parent: NDArray[np.int32]
     alignment: NDArray[np.float64]
 
-    def result(self, *shape: int, zeroed: bool = False) -> wp.array[Any]:
-        """Return an array that :meth:`run` can fill."""
-        return empty_result(shape, self.scalar, self.device, zeroed=zeroed)
-
     def run(
         self,
         kernel: wp.Kernel,
         slots: int,
         rows: Sequence[NDArray[Any]],
-        results: Sequence[wp.array[Any]],
+        shapes: Sequence[tuple[int, ...]],
         parameters: Sequence[Any] = (),
+        *,
+        zeroed: bool = False,
     ) -> list[NDArray[Any]]:
         """Run a kernel of ``(tree, *rows, scratch, *results, *parameters)``.
 
@@ -104,21 +104,46 @@ class DeviceTree:
             kernel: What to run.
             slots: Vectors of working memory for each body.
             rows: Configurations (n, nq) and perhaps velocities (n, nv).
-            results: From :meth:`result`.
-            parameters: Further arguments.
+            shapes: Of each result, for one configuration.
+            parameters: Further arguments; arrays are bodies by number.
+            zeroed: Whether kernels leave out zeros.
 
         Returns:
-            The results as NumPy arrays; on the CPU without a copy.
+            The results as NumPy arrays, shapes (n, ...); on the CPU without a copy.
         """
-        count = len(rows[0])
-        if count > 0:
-            threads = thread_count(self.device, count)
+        # a GPU's memory and its one stream are for one thread at a time
+        with lock if self.device.is_cuda else contextlib.nullcontext():
+            return self._run(kernel, slots, rows, shapes, parameters, zeroed)
+
+    def _run(
+        self,
+        kernel: wp.Kernel,
+        slots: int,
+        rows: Sequence[NDArray[Any]],
+        shapes: Sequence[tuple[int, ...]],
+        parameters: Sequence[Any],
+        zeroed: bool,
+    ) -> list[NDArray[Any]]:
+        count, device = len(rows[0]), self.device
+        threads = thread_count(device, count)
+        with lock:
+            results = [
+                empty_result((count, *shape), self.scalar, device, zeroed=zeroed)
+                for shape in shapes
+            ]
             vector = make_lanes(self.scalar, self.width).Lanes3
-            shape = (self.bodies, slots, threads)
-            scratch = wp.empty(shape, dtype=vector, device=self.device)
-            arrays = [to_device(row, self.scalar, self.device) for row in rows]
-            inputs = [self.struct, *arrays, scratch, *results, *parameters]
-            launch(kernel, threads, inputs, self.device)
+            scratch_shape = (self.bodies, slots, threads)
+            scratch = wp.empty(scratch_shape, dtype=vector, device=device)
+            arrays = [to_device(row, self.scalar, device) for row in rows]
+            further = [
+                to_device(value, wp.int32, device)
+                if isinstance(value, np.ndarray)
+                else value
+                for value in parameters
+            ]
+        if count > 0:
+            inputs = [self.struct, *arrays, scratch, *results, *further]
+            launch(kernel, threads, inputs, device)
         return [result.numpy() for result in results]
 
 

@@ -1,4 +1,7 @@
-"""A robot's Pinocchio model as arrays for the batch kernels, kept for the next call."""
+"""Where and in which numbers a batch is computed, and the robot made ready for it.
+
+Kernels read a robot's Pinocchio model as arrays, which are kept for the next call.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.robot.model import Robot
@@ -16,13 +19,44 @@ from equipoise.robot.model import Robot
 if TYPE_CHECKING:
     from equipoise.kernels.tree import DeviceTree, TreeArrays
 
+Floats = NDArray[np.floating[Any]]
+
+NUMBER_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+# Trees by device, number type and joints; they go when their robot goes.
 _trees: WeakKeyDictionary[Robot, dict[Any, DeviceTree]] = WeakKeyDictionary()
+
+
+def check_target(device: str, dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the number type of results, computed on a device.
+
+    Args:
+        device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
+        dtype: ``float64`` or ``float32``.
+
+    Raises:
+        EquipoiseError: For a device that is not there, or another type.
+    """
+    try:
+        numbers = np.dtype(dtype)
+    except (TypeError, ValueError):
+        numbers = np.dtype(np.void)
+    if numbers not in NUMBER_TYPES:
+        raise EquipoiseError(
+            f"dtype is '{getattr(dtype, '__name__', dtype)}'; results are computed in: "
+            f"{', '.join(map(str, NUMBER_TYPES))}"
+        )
+    if device != "cpu":
+        from equipoise.kernels import runtime  # Warp takes 0.6 s to import
+
+        runtime.device_named(device)
+    return numbers
 
 
 def device_tree(
     robot: Robot,
-    device: str = "cpu",
-    dtype: DTypeLike = np.float64,
+    device: str,
+    numbers: np.dtype[Any],
     only: Iterable[str] | None = None,
 ) -> DeviceTree:
     """Return a robot's tree on a device, uploading it at the first call.
@@ -30,22 +64,24 @@ def device_tree(
     Args:
         robot: The robot.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
-        dtype: ``float64`` or ``float32``.
+        numbers: From :func:`check_target`.
         only: Joints whose bodies keep their mass, or None for all; the total mass
             stays the whole robot's.
-
-    Raises:
-        EquipoiseError: For a device that is not there, or another type.
     """
-    from equipoise.kernels import runtime, tree  # Warp takes 0.6 s to import
+    from equipoise.kernels import runtime, tree
+    from equipoise.kernels.once import lock
 
+    scalar = runtime.SCALARS[numbers]
     place = runtime.device_named(device)
-    scalar = runtime.scalar_named(dtype)
     key = (place.alias, scalar, None if only is None else tuple(only))
-    known = _trees.setdefault(robot, {})
-    if key not in known:
-        known[key] = tree.upload(tree_arrays(robot, key[2]), scalar, place)
-    return known[key]
+    known = _trees.get(robot, {}).get(key)
+    if known is None:
+        with lock:
+            trees = _trees.setdefault(robot, {})
+            if key not in trees:
+                trees[key] = tree.upload(tree_arrays(robot, key[2]), scalar, place)
+            known = trees[key]
+    return known
 
 
 def tree_arrays(robot: Robot, only: Iterable[str] | None = None) -> TreeArrays:

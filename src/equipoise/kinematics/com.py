@@ -1,7 +1,8 @@
 """Centre of mass, its velocity, its Jacobian and the Jacobian's rate of change.
 
 One configuration goes through Pinocchio, a batch through compiled kernels: the same
-functions, chosen by the shape of ``q``. Results are in world axes.
+functions, chosen by the shape of ``q``. Results are in world axes. One configuration is
+always computed on the CPU in float64, then rounded to ``dtype``.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
-from equipoise.kinematics.batch import device_tree
-from equipoise.robot.description import Array
+from equipoise.kinematics.batch import Floats, check_target, device_tree
 from equipoise.robot.model import Robot
 
 
@@ -25,8 +25,8 @@ class ComAndJacobian(NamedTuple):
         jacobian: ċ = J v, shape (3, nv) or (n, 3, nv).
     """
 
-    com: Array
-    jacobian: Array
+    com: Floats
+    jacobian: Floats
 
 
 def com(
@@ -35,28 +35,30 @@ def com(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return the centre of mass of the whole robot.
 
     Args:
         robot: The robot.
         q: One configuration, shape (nq,), or a batch, shape (n, nq).
         device: Where a batch is computed: ``"cpu"`` or ``"cuda"``.
-        dtype: What a batch is computed in: ``float64`` or ``float32``.
+        dtype: What a batch is computed in, and results are given in: ``float64`` or
+            ``float32``.
 
     Returns:
         Centre of mass in the world [m], shape (3,) or (n, 3).
 
     Raises:
         ShapeError: If ``q`` is no configuration of this robot.
-        EquipoiseError: If there is no such device.
+        EquipoiseError: If there is no such device, or for another ``dtype``.
     """
     q = robot.check_q(q)
+    numbers = check_target(device, dtype)
     if q.ndim == 1:
-        return np.array(pin.centerOfMass(robot.model, robot.data, q, False))
+        return np.array(pin.centerOfMass(robot.model, robot.data, q, False), numbers)
     from equipoise.kernels import com as kernels
 
-    return kernels.com(device_tree(robot, device, dtype), q)
+    return kernels.com(device_tree(robot, device, numbers), q)
 
 
 def com_velocity(
@@ -66,7 +68,7 @@ def com_velocity(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return the velocity of the centre of mass.
 
     Args:
@@ -81,12 +83,13 @@ def com_velocity(
     """
     q = robot.check_q(q)
     v = robot.check_v(v, like=q)
+    numbers = check_target(device, dtype)
     if q.ndim == 1:
         pin.centerOfMass(robot.model, robot.data, q, v, False)
-        return np.array(robot.data.vcom[0])
+        return np.array(robot.data.vcom[0], numbers)
     from equipoise.kernels import com_rate as kernels
 
-    return kernels.com_velocity(device_tree(robot, device, dtype), q, v)
+    return kernels.com_velocity(device_tree(robot, device, numbers), q, v)
 
 
 def com_jacobian(
@@ -95,7 +98,7 @@ def com_jacobian(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return the Jacobian J of the centre of mass, ċ = J v.
 
     Arguments are those of :func:`com`. The result has shape (3, nv) or (n, 3, nv).
@@ -115,13 +118,16 @@ def com_and_jacobian(
     Arguments are those of :func:`com`; shapes are those of :class:`ComAndJacobian`.
     """
     q = robot.check_q(q)
+    numbers = check_target(device, dtype)
     if q.ndim == 1:
         data = robot.data
-        jacobian = np.array(pin.jacobianCenterOfMass(robot.model, data, q, False))
-        return ComAndJacobian(np.array(data.com[0]), jacobian)
+        jacobian = pin.jacobianCenterOfMass(robot.model, data, q, False)
+        return ComAndJacobian(
+            np.array(data.com[0], numbers), np.array(jacobian, numbers)
+        )
     from equipoise.kernels import com as kernels
 
-    tree = device_tree(robot, device, dtype)
+    tree = device_tree(robot, device, numbers)
     return ComAndJacobian(*kernels.com_and_jacobian(tree, q))
 
 
@@ -132,7 +138,7 @@ def com_jacobian_rate(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return the time derivative of the CoM Jacobian, c̈ = J v̇ + J̇ v.
 
     Arguments are those of :func:`com_velocity`. The result has shape (3, nv) or
@@ -140,9 +146,10 @@ def com_jacobian_rate(
     """
     q = robot.check_q(q)
     v = robot.check_v(v, like=q)
+    numbers = check_target(device, dtype)
     if q.ndim == 1:
         rate = pin.computeCentroidalMapTimeVariation(robot.model, robot.data, q, v)
-        return np.array(rate[:3]) / robot.mass
+        return np.array(rate[:3] / robot.mass, numbers)
     from equipoise.kernels import com_rate as kernels
 
-    return kernels.com_jacobian_rate(device_tree(robot, device, dtype), q, v)
+    return kernels.com_jacobian_rate(device_tree(robot, device, numbers), q, v)

@@ -31,19 +31,19 @@ class LimbFrames:
 
 
 @dataclass(frozen=True, eq=False)
-class LimbCom:
+class LimbComShare:
     """What a limb adds to the robot's centre of mass.
 
     Attributes:
         link_coms: Centre of mass °c_{i,k} of each link [m], shape (n, 3).
-        com: °c_i = Σ_k μ_{i,k} °c_{i,k} [m], shape (3,): the limb's share of the
+        share: °c_i = Σ_k μ_{i,k} °c_{i,k} [m], shape (3,): the limb's share of the
             robot's centre of mass, not the limb's own centre.
-        jacobian: °J_{c_i}, derivative of ``com`` by the limb's joint positions
+        jacobian: °J_{c_i}, derivative of ``share`` by the limb's joint positions
             [m/rad, or 1 for prismatic joints], shape (3, n).
     """
 
     link_coms: Array
-    com: Array
+    share: Array
     jacobian: Array
 
 
@@ -94,12 +94,15 @@ def limb_frames(limb: DhLimb, q: ArrayLike) -> LimbFrames:
     return LimbFrames(frozen_array(stack[:, :3, 3]), frozen_array(stack[:, :3, :3]))
 
 
-def limb_com(limb: DhLimb, q: ArrayLike, robot_mass: float) -> LimbCom:
+def dh_limb_com_share(limb: DhLimb, q: ArrayLike, robot_mass: float) -> LimbComShare:
     """Return a limb's share of the centre of mass and its Jacobian.
 
-    The shares of all limbs and of the base add up to the robot's centre of mass, in
-    the base's frame. The paper's Eq. (10) divides by the mass of the limbs alone;
-    the base must be counted too, or the sum is not the centre of mass.
+    Results are in the frame of the link that the limb is fixed to. Where that is the
+    base for all limbs, their shares and the base's add up to the robot's centre of
+    mass in the base's frame; a limb on a moving torso must be carried over first
+    (:func:`~equipoise.kinematics.limb_com.limb_com_share` does so). The paper's
+    Eq. (10) divides by the mass of the limbs alone; the base must be counted too, or
+    the sum is not the centre of mass.
 
     Args:
         limb: The limb.
@@ -132,7 +135,7 @@ def limb_com(limb: DhLimb, q: ArrayLike, robot_mass: float) -> LimbCom:
         else:  # j_k of App. 9.3
             levers = link_coms[k:] - frames.positions[frame]
             jacobian[:, k] = shares[k:] @ np.cross(axis, levers)
-    return LimbCom(
+    return LimbComShare(
         frozen_array(link_coms),
         frozen_array(shares @ link_coms),
         frozen_array(jacobian),

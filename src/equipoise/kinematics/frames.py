@@ -9,8 +9,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.errors import NameNotFoundError
-from equipoise.kinematics.batch import device_tree
-from equipoise.robot.description import Array
+from equipoise.kinematics.batch import Floats, check_target, device_tree
 from equipoise.robot.model import Robot
 
 ReferenceFrame = Literal["local_world_aligned", "world", "local"]
@@ -23,15 +22,15 @@ def frame_pose(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return the transform that maps frame coordinates to world coordinates.
 
     Args:
         robot: The robot.
         q: Configuration, shape (nq,) or (n, nq).
         frame: Name of a link, joint or fixed frame.
-        device: Where a batch is computed: ``"cpu"`` or ``"cuda"``.
-        dtype: What a batch is computed in: ``float64`` or ``float32``.
+        device: As for :func:`~equipoise.kinematics.com.com`.
+        dtype: As for :func:`~equipoise.kinematics.com.com`.
 
     Returns:
         Homogeneous transforms, shape (4, 4) or (n, 4, 4).
@@ -40,15 +39,16 @@ def frame_pose(
         NameNotFoundError: If there is no such frame; the message lists all.
     """
     q = robot.check_q(q)
+    numbers = check_target(device, dtype)
     frame_id = robot.frame_id(frame)
     if q.ndim == 1:
         pin.forwardKinematics(robot.model, robot.data, q)
         pose = pin.updateFramePlacement(robot.model, robot.data, frame_id)
-        return np.array(pose.homogeneous)
+        return np.array(pose.homogeneous, numbers)
     from equipoise.kernels import frames as kernels
 
     found = robot.model.frames[frame_id]
-    tree = device_tree(robot, device, dtype)
+    tree = device_tree(robot, device, numbers)
     return kernels.frame_pose(tree, q, found.parentJoint, found.placement.homogeneous)
 
 
@@ -60,7 +60,7 @@ def frame_jacobian(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return the Jacobian of a frame's velocity, linear part first.
 
     Args:
@@ -80,6 +80,7 @@ def frame_jacobian(
         NameNotFoundError: If there is no such frame or reference.
     """
     q = robot.check_q(q)
+    numbers = check_target(device, dtype)
     frame_id = robot.frame_id(frame)
     references = get_args(ReferenceFrame)
     if reference not in references:
@@ -91,12 +92,12 @@ def frame_jacobian(
         jacobian = pin.computeFrameJacobian(
             robot.model, robot.data, q, frame_id, choice
         )
-        return np.array(jacobian)
+        return np.array(jacobian, numbers)
     from equipoise.kernels import frames as kernels
 
     found = robot.model.frames[frame_id]
     return kernels.frame_jacobian(
-        device_tree(robot, device, dtype),
+        device_tree(robot, device, numbers),
         q,
         found.parentJoint,
         found.placement.homogeneous,

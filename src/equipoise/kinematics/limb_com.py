@@ -1,28 +1,42 @@
-"""What each limb contributes to the centre of mass, after [Choi2007].
+"""What each limb adds to the centre of mass, after [Choi2007].
 
 With body centre r_o and its axes R_o, the whole robot's centre of mass is
 c = r_o + R_o (°c_base + Σ °c_i), where °c_base is the constant part of the base link
-itself and °c_i the part of limb i. Its velocity is Eq. (8) of [Choi2007]:
-ċ = ṙ_o + ω_o × (c - r_o) + Σ R_o °J_ci q̇.
+itself and °c_i = Σ_k μ_k °c_k the share of limb i: its bodies' centres of mass, each
+weighted with its part μ_k of the robot's mass. It is not the limb's own centre of mass.
+The velocity is Eq. (8) of [Choi2007]: ċ = ṙ_o + ω_o × (c - r_o) + Σ R_o °J_ci q̇.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
-from equipoise.kinematics.batch import device_tree
-from equipoise.kinematics.com import ComAndJacobian
+from equipoise.kinematics.batch import Floats, check_target, device_tree
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 BASE_NQ, BASE_NV = 7, 6
 BASE_AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
+# Pinocchio models of one limb by its name; they go when their robot goes.
 _limb_models: WeakKeyDictionary[Robot, dict[str, pin.Model]] = WeakKeyDictionary()
+
+
+class ComShareAndJacobian(NamedTuple):
+    """What a limb adds to the centre of mass, and its Jacobian.
+
+    Attributes:
+        share: °c_i in base coordinates [m], shape (3,) or (n, 3).
+        jacobian: °J_ci in base axes, shape (3, nv) or (n, 3, nv).
+    """
+
+    share: Floats
+    jacobian: Floats
 
 
 def mass_influence(robot: Robot, limb: str) -> dict[str, float]:
@@ -41,30 +55,34 @@ def mass_influence(robot: Robot, limb: str) -> dict[str, float]:
     }
 
 
-def limb_com(
+def limb_com_share(
     robot: Robot,
     q: ArrayLike,
     limb: str,
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
-    """Return a limb's contribution °c_i to the centre of mass.
+) -> Floats:
+    """Return a limb's share °c_i of the centre of mass: not the limb's own centre.
 
-    It is weighted with the limb's share of mass: contributions of all limbs and the
-    base add up to the centre of mass seen from the base.
+    The shares of all limbs and of the base add up to the robot's centre of mass as
+    seen from the base. A limb's own centre of mass is its share over
+    ``sum(mass_influence(robot, limb).values())``.
 
     Args:
         robot: The robot.
         q: Configuration, shape (nq,) or (n, nq).
         limb: Name of a limb.
-        device: Where a batch is computed: ``"cpu"`` or ``"cuda"``.
-        dtype: What a batch is computed in: ``float64`` or ``float32``.
+        device: As for :func:`~equipoise.kinematics.com.com`.
+        dtype: As for :func:`~equipoise.kinematics.com.com`.
 
     Returns:
         Σ μ_k °c_k in base coordinates [m], shape (3,) or (n, 3).
+
+    Raises:
+        NameNotFoundError: If there is no such limb; the message lists all.
     """
-    return limb_com_and_jacobian(robot, q, limb, device=device, dtype=dtype).com
+    return limb_com_share_and_jacobian(robot, q, limb, device=device, dtype=dtype).share
 
 
 def limb_com_jacobian(
@@ -74,40 +92,48 @@ def limb_com_jacobian(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
-    """Return the Jacobian °J_ci of a limb's contribution, Eq. (9) of [Choi2007].
+) -> Floats:
+    """Return °J_ci, Eq. (9) of [Choi2007]: the Jacobian of :func:`limb_com_share`.
 
-    Arguments are those of :func:`limb_com`.
+    Arguments are those of :func:`limb_com_share`.
 
     Returns:
         Jacobian in base axes, shape (3, nv) or (n, 3, nv). Columns of the base are
         zero; those of joints between base and limb (a torso) are not.
     """
-    return limb_com_and_jacobian(robot, q, limb, device=device, dtype=dtype).jacobian
+    return limb_com_share_and_jacobian(
+        robot, q, limb, device=device, dtype=dtype
+    ).jacobian
 
 
-def limb_com_and_jacobian(
+def limb_com_share_and_jacobian(
     robot: Robot,
     q: ArrayLike,
     limb: str,
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> ComAndJacobian:
-    """Return :func:`limb_com` and :func:`limb_com_jacobian`, computed together."""
+) -> ComShareAndJacobian:
+    """Return :func:`limb_com_share` and its Jacobian, computed together.
+
+    Arguments are those of :func:`limb_com_share`.
+    """
     # Seen from the base, the base is at the origin; its own columns then drop out.
     q_from_base = np.array(robot.check_q(q))
     q_from_base[..., :BASE_NQ] = BASE_AT_ORIGIN
     joints = robot.limb(limb).subtree_joints
+    numbers = check_target(device, dtype)
     if q_from_base.ndim == 1:
-        part, jacobian = _one_limb(robot, q_from_base, limb)
+        share, jacobian = (
+            values.astype(numbers) for values in _one_limb(robot, q_from_base, limb)
+        )
     else:
         from equipoise.kernels import com as kernels
 
-        tree = device_tree(robot, device, dtype, only=joints)
-        part, jacobian = kernels.com_and_jacobian(tree, q_from_base)
+        tree = device_tree(robot, device, numbers, only=joints)
+        share, jacobian = kernels.com_and_jacobian(tree, q_from_base)
     jacobian[..., :BASE_NV] = 0.0
-    return ComAndJacobian(part, jacobian)
+    return ComShareAndJacobian(share, jacobian)
 
 
 def _one_limb(robot: Robot, q_from_base: Array, limb: str) -> tuple[Array, Array]:

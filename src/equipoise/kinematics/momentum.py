@@ -6,8 +6,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
-from equipoise.kinematics.batch import device_tree
-from equipoise.robot.description import Array
+from equipoise.kinematics.batch import Floats, check_target, device_tree
 from equipoise.robot.model import Robot
 
 
@@ -18,7 +17,7 @@ def centroidal_momentum(
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> Array:
+) -> Floats:
     """Return linear momentum, and angular momentum about the centre of mass.
 
     Rotor inertias (armature) are not part of it.
@@ -27,17 +26,18 @@ def centroidal_momentum(
         robot: The robot.
         q: Configuration, shape (nq,) or (n, nq).
         v: Velocity, shape (nv,) or (n, nv), as many rows as ``q``.
-        device: Where a batch is computed: ``"cpu"`` or ``"cuda"``.
-        dtype: What a batch is computed in: ``float64`` or ``float32``.
+        device: As for :func:`~equipoise.kinematics.com.com`.
+        dtype: As for :func:`~equipoise.kinematics.com.com`.
 
     Returns:
         Linear [N s] and angular [N m s] momentum in world axes, shape (6,) or (n, 6).
     """
     q = robot.check_q(q)
     v = robot.check_v(v, like=q)
+    numbers = check_target(device, dtype)
     if q.ndim == 1:
         momentum = pin.computeCentroidalMomentum(robot.model, robot.data, q, v)
-        return np.array(momentum.vector)
+        return np.array(momentum.vector, numbers)
     from equipoise.kernels import momentum as kernels
 
-    return kernels.centroidal_momentum(device_tree(robot, device, dtype), q, v)
+    return kernels.centroidal_momentum(device_tree(robot, device, numbers), q, v)

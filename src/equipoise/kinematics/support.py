@@ -19,7 +19,7 @@ CORNER_TOLERANCE = 1e-9
 
 def support_polygon(
     robot: Robot, q: ArrayLike, feet: Sequence[Side] = ("left", "right")
-) -> Array:
+) -> Array | tuple[Array, ...]:
     """Return the convex hull of the touching soles, seen from above.
 
     Which feet touch is for the caller to say; whether a sole is flat on the ground is
@@ -27,21 +27,20 @@ def support_polygon(
 
     Args:
         robot: The robot.
-        q: One configuration, shape (nq,).
-        feet: The feet that touch the ground.
+        q: One configuration, shape (nq,), or a batch, shape (n, nq).
+        feet: The feet that touch the ground, in all configurations.
 
     Returns:
         Corners in the world, counter-clockwise from above [m], shape (k, 2); k is 1
-        for one point foot and 2 for two of them.
+        for one point foot and 2 for two of them. For a batch a tuple of n such
+        arrays, whose k differ.
 
     Raises:
         NameNotFoundError: If the robot has no such sole.
         EquipoiseError: If no foot touches.
-        ShapeError: If ``q`` is not one configuration.
+        ShapeError: If ``q`` is no configuration of this robot.
     """
     q = robot.check_q(q)
-    if q.ndim != 1:
-        raise ShapeError(f"q has shape {q.shape}; support_polygon needs ({robot.nq},)")
     if not feet:
         raise EquipoiseError("no foot touches the ground: there is no support polygon")
     corners = []
@@ -50,28 +49,46 @@ def support_polygon(
             raise NameNotFoundError("sole", foot, robot.soles, robot.name)
         sole = robot.soles[foot]
         pose = frame_pose(robot, q, sole.link)
-        corners.append(sole.corners_in_link @ pose[:2, :3].T + pose[:2, 3])
-    return _true_corners(convex_hull(np.vstack(corners)))
+        to_world = np.swapaxes(pose[..., :2, :3], -1, -2)
+        corners.append(sole.corners_in_link @ to_world + pose[..., None, :2, 3])
+    points = np.concatenate(corners, axis=-2, dtype=np.float64)
+    if q.ndim == 1:
+        return _true_corners(convex_hull(points))
+    return tuple(_true_corners(convex_hull(row)) for row in points)
 
 
 def polygon_margin(polygon: ArrayLike, points: ArrayLike) -> Array:
     """Return the signed distance of points to the boundary of a convex polygon.
 
     Args:
-        polygon: Corners counter-clockwise [m], shape (k, 2) with k ≥ 1; one
-            corner is a point, two are a segment.
+        polygon: Corners in any order [m], shape (k, 2) with k ≥ 1; those inside the
+            convex hull of the others do not count. One corner is a point, two are a
+            segment.
         points: One point, shape (2,), or many, shape (m, 2) [m].
 
     Returns:
         Distance to the nearest boundary point [m], positive inside, negative outside;
         shape () or (m,).
+
+    Raises:
+        ShapeError: If polygon or points have another shape, are no numbers or are not
+            finite.
     """
-    corners = _check_plane(polygon, "polygon")
-    positions = np.asarray(points, dtype=np.float64)
+    corners = _finite_numbers(polygon, "polygon")
+    if corners.ndim != 2 or corners.shape[0] == 0 or corners.shape[1] != 2:
+        raise ShapeError(
+            f"polygon has shape {corners.shape}; (k, 2) with k ≥ 1 is needed"
+        )
+    positions = _finite_numbers(points, "points")
     if positions.ndim not in (1, 2) or positions.shape[-1] != 2:
         raise ShapeError(
             f"points has shape {positions.shape}; (2,) or (m, 2) is needed"
         )
+    return _margin(convex_hull(corners), positions)
+
+
+def _margin(corners: Array, positions: Array) -> Array:
+    """Return :func:`polygon_margin` of a counter-clockwise convex polygon."""
     edges = np.roll(corners, -1, axis=0) - corners
     lengths_squared = np.einsum("ki,ki->k", edges, edges)
     from_corners = positions[..., None, :] - corners
@@ -93,7 +110,7 @@ def _true_corners(hull: Array) -> Array:
     at = 0
     while at < len(kept) > 1:
         neighbours = np.array([kept[at - 1], kept[(at + 1) % len(kept)]])
-        if -polygon_margin(neighbours, kept[at]) <= CORNER_TOLERANCE:
+        if -_margin(neighbours, kept[at]) <= CORNER_TOLERANCE:
             del kept[at]
             at = max(at - 1, 0)
         else:
@@ -101,10 +118,11 @@ def _true_corners(hull: Array) -> Array:
     return np.array(kept)
 
 
-def _check_plane(values: ArrayLike, name: str) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] != 2:
-        raise ShapeError(f"{name} has shape {array.shape}; (k, 2) with k ≥ 1 is needed")
+def _finite_numbers(values: ArrayLike, name: str) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
     if not np.isfinite(array).all():
         raise ShapeError(f"{name} holds values that are not finite")
     return array

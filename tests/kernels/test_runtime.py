@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import warp as wp
+
+from equipoise.kernels import runtime
+
+QUIET = "import logging; logging.getLogger('equipoise').setLevel('ERROR')\n"
+
+ONE_BATCH = """
+from equipoise.kinematics.com import com
+from equipoise.robot.load import load
+robot = load("three-link")
+assert com(robot, [robot.standing]).shape == (1, 3)
+"""
+
+EIGHT_THREADS = """
+import threading
+import numpy as np
+from equipoise.kinematics.com import com_and_jacobian, com_velocity
+from equipoise.robot.load import load
+robot = load("three-link")
+q, v = np.tile(robot.standing, (9, 1)), np.ones((9, robot.nv))
+together, results = threading.Barrier(8), []
+def first_calls():
+    together.wait()
+    result = com_and_jacobian(robot, q)
+    moved = np.einsum("nij,nj->ni", result.jacobian, v)
+    results.append(np.abs(com_velocity(robot, q, v) - moved).max())
+threads = [threading.Thread(target=first_calls) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(results) == 8 and max(results) < 1e-12, results
+"""
+
+
+def start(script: str, **environment: object) -> subprocess.Popen[str]:
+    """Start Python on a script, with further environment variables."""
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {name: str(value) for name, value in environment.items()},
+    )
+
+
+@pytest.mark.slow
+def test_threads_may_start_together(tmp_path):
+    """Eight threads make their first calls at once: right, silent, in one cache."""
+    for _ in range(3):  # the first compiles
+        process = start(QUIET + EIGHT_THREADS, WARP_CACHE_PATH=tmp_path)
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
+    assert [folder.name for folder in tmp_path.iterdir()] == [wp.config.version]
+    assert not (tmp_path / wp.config.version / wp.config.version).exists()
+
+
+@pytest.mark.slow
+def test_processes_may_start_together(tmp_path):
+    """Two processes compile into the same empty cache at once.
+
+    Objects carry the CPU's features in their names: machines may share a cache.
+    """
+    processes = [start(QUIET + ONE_BATCH, WARP_CACHE_PATH=tmp_path) for _ in range(2)]
+    for process in processes:
+        assert process.communicate() == ("", "")
+        assert process.returncode == 0
+    (path,) = tmp_path.rglob("*.o")
+    target = path.suffixes[-2].removeprefix(".cpu")
+    runtime.start()
+    flags = runtime.MODULE_OPTIONS["cpu_compiler_flags"]
+    assert wp.get_cpu_kernel_cache_key(cpu_compiler_flags=flags).endswith(target)
+    assert not wp.get_cpu_kernel_cache_key(cpu_compiler_flags="").endswith(target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"XDG_CACHE_HOME": "/proc/x", "WARP_CACHE_PATH": None},
+        {"WARP_CACHE_PATH": __file__},
+    ],
+)
+def test_without_a_cache_kernels_go_to_a_temporary_folder(
+    environment, tmp_path, monkeypatch
+):
+    """A cache that cannot be written costs a line in the log, and leaves nothing."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for name, value in environment.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    process = start(ONE_BATCH)
+    printed, logged = process.communicate()
+    assert process.returncode == 0
+    assert printed == ""
+    notice, compiling = logged.splitlines()
+    assert "cannot be written" in notice
+    assert "set WARP_CACHE_PATH" in notice
+    assert compiling.startswith("compiling kernels for cpu")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_any_folder_the_error_names_the_variable(monkeypatch):
+    """With no folder at all to compile into, one line says what to set."""
+    monkeypatch.setattr(runtime.tempfile, "TemporaryDirectory", full_disk)
+    with pytest.raises(runtime.EquipoiseError, match=r"/proc/x.*set WARP_CACHE_PATH"):
+        runtime._temporary_cache("/proc/x")
+
+
+def full_disk(**_: object) -> None:
+    """Raise what a full disk raises."""
+    raise OSError("No space left on device")
