@@ -162,9 +162,47 @@ def test_bad_input_is_one_line_and_status_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unknown_verb_is_status_2() -> None:
+@pytest.mark.parametrize(
+    "words", [["dance"], ["info"], ["info", "mahru-1", "--nope"], ["export", "mahru-1"]]
+)
+def test_wrong_words_are_one_line_and_status_2(words: list[str]) -> None:
     """Wrong words on the command line are bad input as well."""
-    assert run("dance").returncode == 2
+    result = run(*words)
+    assert result.returncode == 2
+    assert result.stderr.startswith("equipoise: ")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["info", "mahru-1"], ["robots"], ["--help"]])
+def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+    """``equipoise … | head -1`` ends quietly with status 0."""
+    command = " ".join([*COMMAND, *words])
+    script = f"({command}; echo $? >&2) | head -1"
+    result = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.stderr in ("0\n", ""), result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", ["info mahru-1", "info mahru-1 --json", "robots"])
+def test_a_full_disk_is_said(words: str) -> None:
+    """Output that cannot be written is one line, not a traceback."""
+    script = f"{' '.join(COMMAND)} {words} > /dev/full"
+    result = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert "cannot be written" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_complaints_are_printable() -> None:
+    """Escape sequences in names do not reach the terminal."""
+    result = run("info", "a\x1b[31mb\u202e.urdf")
+    assert result.returncode == 2
+    assert "\x1b" not in result.stderr
+    assert "\u202e" not in result.stderr
 
 
 def test_quadruped_is_refused(tmp_path: Path) -> None:

@@ -17,8 +17,15 @@ def make_console() -> Console:
     """Return a console that prints names as they are."""
     from rich.console import Console
 
+    class PlainConsole(Console):
+        """A console that leaves a broken pipe to the entry point."""
+
+        def on_broken_pipe(self) -> None:
+            """Raise instead of exiting with 1, which has a meaning of its own."""
+            raise BrokenPipeError
+
     width = None if sys.stdout.isatty() else UNBOUNDED_COLUMNS
-    return Console(markup=False, highlight=False, width=width)
+    return PlainConsole(markup=False, highlight=False, width=width)
 
 
 def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:

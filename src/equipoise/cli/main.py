@@ -5,6 +5,9 @@ Exit status: 0 the robot did it, 1 it ran and the robot did not, 2 the input is 
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import os
 import sys
 from typing import Annotated
@@ -21,6 +24,8 @@ BAD_INPUT = 2
 # Not the user's fault, so not 2: EX_SOFTWARE of sysexits.h.
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
+LONGEST_COMPLAINT = 600
+OUTPUT_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
 
 Verb = (
     Annotated[Robots, tyro.conf.subcommand("robots")]
@@ -36,43 +41,82 @@ def main(arguments: list[str] | None = None) -> None:
         arguments: Words after the program's name; those of the process if None.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    if words in (["--version"], ["-V"]):
-        print(f"equipoise {__version__}")
-        sys.exit(0)
     sys.exit(run(words))
 
 
 def run(words: list[str]) -> int:
     """Run a verb and return the exit status."""
     try:
-        verb: Robots | Info | Export = tyro.cli(
-            Verb,
-            prog="equipoise",
-            description=(
-                "The centre-of-mass toolkit for biped and humanoid robots. "
-                "ROBOT is a catalogue name or a path to a URDF or MJCF file."
-            ),
-            args=words or ["--help"],
-            config=(tyro.conf.FlagCreatePairsOff,),
-        )
-        return verb.run()
+        if words in (["--version"], ["-V"]):
+            print(f"equipoise {__version__}")
+            status = 0
+        else:
+            status = _parse(words or ["--help"]).run()
+        sys.stdout.flush()
     except EquipoiseError as error:
         return _complain(str(error), BAD_INPUT)
+    except SystemExit as stop:  # help was shown, or the words were wrong
+        return int(stop.code or 0)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     except Exception as error:
-        if os.environ.get("EQUIPOISE_DEBUG"):
-            raise
-        kind = type(error).__name__
-        return _complain(
-            f"internal error: {kind}: {error} (EQUIPOISE_DEBUG=1 shows where)",
-            INTERNAL_ERROR,
-        )
+        return _explain(error)
+    return status
+
+
+def _parse(words: list[str]) -> Robots | Info | Export:
+    """Return the verb with its options; wrong words are one line on stderr."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            verb: Robots | Info | Export = tyro.cli(
+                Verb,
+                prog="equipoise",
+                description=(
+                    "The centre-of-mass toolkit for biped and humanoid robots. ROBOT "
+                    "is a catalogue name or a path to a URDF, MJCF or DH (TOML) file."
+                ),
+                args=words,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if stop.code:
+            text = "".join(" " if c in "╭╮╰╯│─" else c for c in complaint.getvalue())
+            sys.exit(_complain(" ".join(text.split()), BAD_INPUT))
+        raise
+    return verb
+
+
+def _explain(error: Exception) -> int:
+    if sys.stdout is None or getattr(error, "errno", None) in OUTPUT_FAILS:
+        _drop_output()
+        reason = getattr(error, "strerror", None) or "standard output is closed"
+        return _complain(f"the output cannot be written: {reason}", BAD_INPUT)
+    if os.environ.get("EQUIPOISE_DEBUG"):
+        raise error
+    kind = type(error).__name__
+    return _complain(
+        f"internal error: {kind}: {error} (EQUIPOISE_DEBUG=1 shows where)",
+        INTERNAL_ERROR,
+    )
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"equipoise: {' '.join(message.split())}", file=sys.stderr)
+    """Print one printable line, no longer than anybody reads."""
+    line = "".join(c if c.isprintable() else " " for c in message)
+    line = " ".join(line.split())
+    if len(line) > LONGEST_COMPLAINT:
+        line = f"{line[: LONGEST_COMPLAINT - 1]}…"
+    if sys.stderr is not None:
+        print(f"equipoise: {line}", file=sys.stderr)
     return status
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that Python does not complain at exit."""
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

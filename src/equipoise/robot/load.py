@@ -18,6 +18,7 @@ from equipoise.robot.anatomy.orientation import Orientation, find_orientation
 from equipoise.robot.anatomy.pairs import Pairs, find_pairs, is_upright
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.posture import (
+    com_outside,
     level_soles,
     stand,
     unevenness,
@@ -31,6 +32,7 @@ from equipoise.robot.catalogue import catalogue_names, read_catalogue, read_desc
 from equipoise.robot.description import Array, Description, frozen_array
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.settings import (
+    LIMBS,
     SIDES,
     PostureSettings,
     Settings,
@@ -41,7 +43,7 @@ from equipoise.robot.formats.settings import (
 )
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
-from equipoise.robot.model import Robot, Side, Sole
+from equipoise.robot.model import NO_LEGS, Robot, Side, Sole
 
 # Posture names in MJCF keyframes and settings that mean standing.
 STANDING_NAMES = ("standing", "stand", "home")
@@ -151,7 +153,11 @@ class _Assembly:
         orientation = find_orientation(
             skeleton, pairs.legs, self.settings.forward, self.settings.source
         )
-        soles, legs = self.find_soles(skeleton, pairs.legs, orientation.forward)
+        standing = [self.in_posture(named[n]) for n in STANDING_NAMES if n in named]
+        skeletons = [skeleton] + [
+            Skeleton(self.model, self.description, q, skeleton.up) for q in standing[:1]
+        ]
+        soles, legs = self.find_soles(skeletons, pairs.legs, orientation.forward)
         limbs = share_out(
             skeleton,
             legs,
@@ -207,20 +213,22 @@ class _Assembly:
         first: tuple[Pairs, Skeleton] | None = None
         for up in ups:
             for q in postures:
-                skeleton = Skeleton(self.model, q, up)
+                skeleton = Skeleton(self.model, self.description, q, up)
                 pairs = find_pairs(
                     skeleton,
                     _by_side(self.given_paths(skeleton, ("left_leg", "right_leg"))),
                     _by_side(self.given_paths(skeleton, ("left_arm", "right_arm"))),
                 )
-                first = first or (pairs, skeleton)
+                if first is None:
+                    self.refuse_overlaps(skeleton)
+                    first = pairs, skeleton
                 if len(pairs.legs) == 2 and (
                     up is ups[0] or is_upright(skeleton, pairs)
                 ):
                     self.say_what_was_assumed(pairs, up)
                     return pairs, skeleton
         assert first is not None
-        self.warnings.append(f"no legs found: {first[0].why_no_legs}")
+        self.warnings.append(NO_LEGS + first[0].why_no_legs)
         return first
 
     def say_what_was_assumed(self, pairs: Pairs, up: Array) -> None:
@@ -247,7 +255,7 @@ class _Assembly:
             given = self.settings.limbs[name]
             path = tuple(self.body(joint, given.source) for joint in given.joints)
             for upper, lower in pairwise(path):
-                if upper not in skeleton.path(lower):
+                if upper == lower or upper not in skeleton.path(lower):
                     raise RobotFileError(
                         f"{given.source}: limb '{name}': joint "
                         f"'{skeleton.names[lower]}' is not below "
@@ -262,6 +270,19 @@ class _Assembly:
             paths[name] = path
         return paths
 
+    def refuse_overlaps(self, skeleton: Skeleton) -> None:
+        """Refuse limbs in the settings that share a body."""
+        taken: dict[int, str] = {}
+        for name, path in self.given_paths(skeleton, LIMBS).items():
+            bodies = set(path) if name == "torso" else skeleton.below(path[0])
+            if name != "torso" and (shared := bodies & taken.keys()):
+                other = taken[min(shared)]
+                raise RobotFileError(
+                    f"{self.settings.limbs[name].source}: limbs '{name}' and '{other}' "
+                    f"share joint '{skeleton.names[min(shared)]}'"
+                )
+            taken |= dict.fromkeys(bodies, name)
+
     def body(self, joint: str, source: str) -> int:
         if joint in ("universe", "root_joint") or not self.model.existJointName(joint):
             names = list(self.model.names)[2:]
@@ -269,9 +290,16 @@ class _Assembly:
         return int(self.model.getJointId(joint))
 
     def find_soles(
-        self, skeleton: Skeleton, legs: Mapping[Side, BodyPath], forward: Array
+        self,
+        skeletons: list[Skeleton],
+        legs: Mapping[Side, BodyPath],
+        forward: Array,
     ) -> tuple[dict[Side, Sole], dict[Side, BodyPath]]:
-        """Return the soles, and the legs cut off at the foot."""
+        """Return the soles, and the legs cut off at the foot.
+
+        A foot that hangs at the neutral posture may be flat at the standing one: the
+        larger sole is the right one.
+        """
         soles: dict[Side, Sole] = {}
         feet: dict[Side, BodyPath] = {}
         for side, path in legs.items():
@@ -281,8 +309,9 @@ class _Assembly:
                 frame = self.model.frames[self.model.getBodyId(given.link)]
                 foot = int(frame.parentJoint)
             else:
-                soles[side], foot = find_sole(
-                    skeleton, self.description, side, path, forward
+                found = [find_sole(s, side, path, forward) for s in skeletons]
+                soles[side], foot = max(
+                    found, key=lambda item: (round(item[0].area, 9), item[0].size)
                 )
                 if soles[side].origin.startswith("estimate"):
                     self.assumptions.append(f"{side} sole: {soles[side].origin}")
@@ -353,15 +382,28 @@ class _Assembly:
                 if self.model.names[body] not in kept
             ]
             q = level_soles(self.model, q, soles, free, orientation.up)
+            if com_outside(self.model, stand(self.model, q, soles, rotation), soles):
+                q = level_soles(
+                    self.model, q, soles, free, orientation.up, centre_com=True
+                )
         postures["standing"] = stand(self.model, q, soles, rotation)
-        off = unevenness(self.model, postures["standing"], soles)
+        if soles:
+            self.warn_of_unsteadiness(postures["standing"], soles)
+        return postures
+
+    def warn_of_unsteadiness(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
+        off = unevenness(self.model, standing, soles)
         if off.tilt > LEVEL_TILT or off.height > LEVEL_HEIGHT:
             self.warnings.append(
                 "the soles are not level, standing: tilted by up to "
                 f"{np.degrees(off.tilt):.1f} degrees, {1000 * off.height:.1f} mm apart "
                 "in height"
             )
-        return postures
+        if outside := com_outside(self.model, standing, soles):
+            self.warnings.append(
+                f"standing, the centre of mass is {1000 * outside:.0f} mm outside the "
+                "soles: the robot would fall over"
+            )
 
 
 def _by_side(paths: Mapping[str, BodyPath]) -> dict[Side, BodyPath]:

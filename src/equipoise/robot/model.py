@@ -21,6 +21,8 @@ Side = Literal["left", "right"]
 LimbKind = Literal["leg", "arm", "head", "torso", "other"]
 
 QUATERNION_TOLERANCE = 1e-6
+# How the warning begins that says why legs are missing.
+NO_LEGS = "no legs found: "
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,12 @@ class Sole:
         """Length along x and width along y of the polygon [m]."""
         extent = np.ptp(self.polygon_in_sole, axis=0)
         return float(extent[0]), float(extent[1])
+
+    @property
+    def area(self) -> float:
+        """Area of the polygon [m²]."""
+        x, y = self.polygon_in_sole.T
+        return 0.5 * abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))))
 
     @cached_property
     def corners_in_link(self) -> Array:
@@ -163,6 +171,13 @@ class Robot:
         for name in ("limbs", "soles", "postures"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
+    def __repr__(self) -> str:
+        """Name the robot and what it has, in a line."""
+        return (
+            f"Robot({self.name!r}, {self.mass:.3f} kg, {self.nv - 6} joint degrees of "
+            f"freedom, limbs: {', '.join(self.limbs) or 'none'})"
+        )
+
     def __reduce__(self) -> tuple[type[Robot], tuple[Any, ...]]:
         """Pickle and copy without the workspace, which belongs to this thread."""
         values = [getattr(self, item.name) for item in fields(self) if item.repr]
@@ -218,11 +233,12 @@ class Robot:
         """
         legs = self._pair("leg")
         if len(legs) != 2:
-            found = ", ".join(self.limbs) or "none"
+            reasons = [w for w in self.warnings if w.startswith(NO_LEGS)]
+            why = reasons[0].removeprefix(NO_LEGS) if reasons else f"found {len(legs)}"
             raise LegsNotFoundError(
-                f"{self.source or self.name}: a biped needs a left and a right leg, "
-                f"found {len(legs)} (limbs: {found}); name them in a TOML file beside "
-                "the robot, under [limbs.left_leg] and [limbs.right_leg]"
+                f"{self.source or self.name}: a biped needs a left and a right leg: "
+                f"{why}; if it is one, name them in a TOML file beside the robot, "
+                "under [limbs.left_leg] and [limbs.right_leg]"
             )
         return legs
 

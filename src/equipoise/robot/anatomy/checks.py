@@ -13,6 +13,7 @@ from equipoise.robot.anatomy.geometry import (
     upright_variant,
 )
 from equipoise.robot.anatomy.orientation import Orientation
+from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, Description, Link, Shape
 from equipoise.robot.model import Limb, Side, Sole
 
@@ -165,7 +166,7 @@ def distance_outside(
     for _ in range(HULL_STEPS):
         towards = point_in_link - nearest
         remaining = float(np.linalg.norm(towards))
-        if remaining < HULL_TOLERANCE * size:
+        if remaining <= HULL_TOLERANCE * size:
             return 0.0, size
         corner = _farthest(shapes, towards / remaining)
         outside = float((point_in_link - corner) @ towards) / remaining
@@ -192,7 +193,7 @@ def _asymmetries(
     orientation: Orientation,
 ) -> list[str]:
     found = []
-    data = model.createData()
+    data = workspace(model)
     pin.forwardKinematics(model, data, neutral)
     for kind in ("leg", "arm"):
         pair = [limbs.get(f"{side}_{kind}") for side in ("left", "right")]

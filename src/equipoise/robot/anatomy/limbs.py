@@ -11,7 +11,7 @@ from equipoise.robot.description import Array
 from equipoise.robot.formats.settings import LimbSettings
 from equipoise.robot.model import Limb, LimbKind, Side
 
-DETECTED = "detected from the tree"
+DETECTED = "detected"
 
 
 def share_out(

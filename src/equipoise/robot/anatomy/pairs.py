@@ -148,14 +148,16 @@ def _mirrored_branches(skeleton: Skeleton) -> list[Branches]:
 
 
 def _mirrored(skeleton: Skeleton, first: int, second: int, tolerance: float) -> bool:
+    """Whether two ends are mirror images in some upright plane through the base."""
     a, b = skeleton.positions[[first, second]]
-    for lateral in skeleton.level_axes():
-        mirror = np.ones(3)
-        mirror[lateral] = -1.0
-        apart = abs(a[lateral] - b[lateral]) > 2 * tolerance
-        if apart and np.linalg.norm(a - mirror * b) < tolerance:
-            return True
-    return False
+    height_a, height_b = float(a @ skeleton.up), float(b @ skeleton.up)
+    level_a, level_b = a - height_a * skeleton.up, b - height_b * skeleton.up
+    radius_a, radius_b = float(np.linalg.norm(level_a)), float(np.linalg.norm(level_b))
+    return (
+        abs(height_a - height_b) < tolerance
+        and abs(radius_a - radius_b) < tolerance
+        and float(np.linalg.norm(level_a - level_b)) > 2 * tolerance
+    )
 
 
 def _choose_legs(
@@ -169,10 +171,12 @@ def _choose_legs(
         return (
             len(path) >= FEWEST_LEG_JOINTS
             and not skeleton.speak_of(ARM_WORDS, path)
+            and not skeleton.is_wheel(path[-1])
             and drop > LEG_DROP * skeleton.stretched(path)
         )
 
-    ground = min(skeleton.lowest(body) for body in range(1, skeleton.count))
+    ends = range(2, skeleton.count)
+    ground = min((skeleton.lowest(body) for body in ends), default=0.0)
     candidates = sorted(
         (pair for pair in pairs if is_leg(pair.first) and is_leg(pair.second)), key=low
     )

@@ -66,6 +66,24 @@ def area(polygon: Array) -> float:
     return 0.5 * float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
 
 
+def distance_outside_polygon(polygon: Array, point: Array) -> float:
+    """Return how far a point is outside a convex polygon [m]; 0 inside.
+
+    Args:
+        polygon: Counter-clockwise, shape (k, 2), k ≥ 1.
+        point: Shape (2,).
+    """
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    to_point = point - polygon
+    cross = edges[:, 0] * to_point[:, 1] - edges[:, 1] * to_point[:, 0]
+    if len(polygon) > 2 and (cross >= 0.0).all():
+        return 0.0
+    lengths = np.maximum(np.sum(edges**2, axis=1), np.finfo(float).tiny)
+    along = np.clip(np.sum(edges * to_point, axis=1) / lengths, 0.0, 1.0)
+    nearest = polygon + along[:, None] * edges
+    return float(np.linalg.norm(point - nearest, axis=1).min())
+
+
 def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
     """Drop the corners that matter least, keeping length and width.
 

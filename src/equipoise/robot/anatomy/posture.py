@@ -9,6 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.errors import NameNotFoundError, RobotFileError
+from equipoise.robot.anatomy.polygon import convex_hull, distance_outside_polygon
+from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Side, Sole
 
@@ -87,6 +89,8 @@ def level_soles(
     soles: Mapping[Side, Sole],
     bodies: Iterable[int],
     up: Array,
+    *,
+    centre_com: bool = False,
 ) -> Array:
     """Turn joints, as little as possible, until the soles are level.
 
@@ -96,26 +100,31 @@ def level_soles(
         soles: Soles by side.
         bodies: Bodies whose joints may turn, by Pinocchio's joint index.
         up: Direction against gravity in base axes, shape (3,).
+        centre_com: Whether to bring the centre of mass over the middle of the soles
+            as well.
 
     Returns:
         The levelled configuration with the base at the origin; the start, if no
-        joint within its limits makes the soles more level.
+        joint within its limits makes things better.
     """
     columns = [model.idx_vs[body] for body in bodies if model.joints[body].nq == 1]
     q = np.array(q)
     q[:7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     best, best_error = q, np.inf
     for _ in range(LEVELLING_STEPS):
-        tilt, jacobian = _tilt(model, q, soles, up)
-        error = float(np.abs(tilt).max())
-        if error < best_error:
-            best, best_error = q, error
-        if error < LEVEL or not columns:
+        error, jacobian = _tilt(model, q, soles, up)
+        if centre_com:
+            offset, rows = _com_offset(model, q, soles, up)
+            error, jacobian = np.append(error, offset), np.vstack([jacobian, rows])
+        largest = float(np.abs(error).max())
+        if largest < best_error:
+            best, best_error = q, largest
+        if largest < LEVEL or not columns:
             break
         part = jacobian[:, columns]
-        damped = part @ part.T + DAMPING * np.eye(len(tilt))
+        damped = part @ part.T + DAMPING * np.eye(len(error))
         step = np.zeros(model.nv)
-        step[columns] = -part.T @ np.linalg.solve(damped, tilt)
+        step[columns] = -part.T @ np.linalg.solve(damped, error)
         step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), LEVEL))
         q = pin.integrate(model, q, step)
         q[7:] = np.clip(
@@ -149,6 +158,8 @@ def with_joint_positions(
             values = np.atleast_1d(np.asarray(value, dtype=np.float64))
         except (TypeError, ValueError):
             values = np.array([np.nan])
+        if np.asarray(value).dtype == np.bool_:
+            values = np.array([np.nan])
         if joint.nq == 2 and values.shape == (1,):
             values = np.array([np.cos(values[0]), np.sin(values[0])])
         if values.shape != (joint.nq,) or not np.isfinite(values).all():
@@ -171,7 +182,7 @@ def _tilt(
     model: pin.Model, q: Array, soles: Mapping[Side, Sole], up: Array
 ) -> tuple[Array, Array]:
     """Return the level components of each sole's normal, with their Jacobian."""
-    data = model.createData()
+    data = workspace(model)
     pin.computeJointJacobians(model, data, q)
     pin.updateFramePlacements(model, data)
     level = np.linalg.svd(up[None, :])[2][1:]
@@ -188,8 +199,58 @@ def _tilt(
     return np.concatenate(tilts), np.vstack(rows)
 
 
+def _com_offset(
+    model: pin.Model, q: Array, soles: Mapping[Side, Sole], up: Array
+) -> tuple[Array, Array]:
+    """Return how far the CoM is from above the soles' middle, with the Jacobian [m]."""
+    data = workspace(model)
+    jacobian = np.array(pin.jacobianCenterOfMass(model, data, q))
+    com = np.array(data.com[0])
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    for sole in soles.values():
+        frame = model.getBodyId(sole.link)
+        middle = np.append(_middle(sole), [0.0, 1.0])
+        arm = data.oMf[frame].rotation @ (sole.transform_sole_to_link @ middle)[:3]
+        moving = pin.getFrameJacobian(
+            model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        com -= (data.oMf[frame].translation + arm) / len(soles)
+        jacobian -= (moving[:3] - pin.skew(arm) @ moving[3:]) / len(soles)
+    level = np.linalg.svd(up[None, :])[2][1:]
+    return level @ com, level @ jacobian
+
+
+def _middle(sole: Sole) -> Array:
+    corners = sole.polygon_in_sole
+    return np.asarray((corners.min(axis=0) + corners.max(axis=0)) / 2)
+
+
+def com_outside(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> float:
+    """Return how far the CoM is outside the support polygon, standing [m].
+
+    Args:
+        model: Pinocchio model.
+        q: Configuration as :func:`stand` returns it, shape (nq,).
+        soles: Soles by side.
+
+    Returns:
+        The distance seen from above; 0 inside.
+    """
+    corners = np.vstack(
+        [
+            sole.polygon_in_sole @ pose[:2, :2].T + pose[:2, 3]
+            for pose, sole in zip(
+                _sole_poses(model, q, soles), soles.values(), strict=True
+            )
+        ]
+    )
+    com = np.array(pin.centerOfMass(model, workspace(model), q)[:2])
+    return distance_outside_polygon(convex_hull(corners), com)
+
+
 def _sole_poses(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> list[Array]:
-    data = model.createData()
+    data = workspace(model)
     pin.framesForwardKinematics(model, data, q)
     return [
         data.oMf[model.getBodyId(sole.link)].homogeneous @ sole.transform_sole_to_link

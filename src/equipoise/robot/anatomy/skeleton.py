@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
+from equipoise.robot.anatomy.geometry import (
+    link_shapes,
+    shape_is_known,
+    support_point,
+)
 from equipoise.robot.anatomy.names import NameHints
-from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.anatomy.workspace import workspace
+from equipoise.robot.description import Array, Description, Shape, frozen_array
 
 # Bodies from a limb's first joint outwards, by Pinocchio's joint index.
 Path = tuple[int, ...]
@@ -27,44 +33,50 @@ class Skeleton:
         names: Joint names.
         parents: Parent body of each body.
         positions: Joint origins in base coordinates [m], shape (njoints, 3).
+        com: Centre of mass in base coordinates [m], shape (3,).
         up: Unit vector in base coordinates, shape (3,).
     """
 
     def __init__(
-        self, model: pin.Model, q: Array | None = None, up: Array | None = None
+        self,
+        model: pin.Model,
+        description: Description,
+        q: Array,
+        up: Array,
     ) -> None:
         """Place the tree.
 
         Args:
             model: Pinocchio model with a free-flyer base.
-            q: Configuration; the neutral one moved into its limits if None.
-            up: Direction against gravity in base axes; z if None.
+            description: Links and shapes.
+            q: Configuration, shape (nq,).
+            up: Direction against gravity in base axes, shape (3,).
         """
         self.model = model
-        self.q = neutral_within_limits(model) if q is None else np.array(q)
+        self.description = description
+        self.q = np.array(q)
         self.q[:7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
         self.names = list(model.names)
         self.parents = [int(parent) for parent in model.parents]
         self.count = int(model.njoints)
-        self.up = np.array([0.0, 0.0, 1.0]) if up is None else up
+        self.up = up
         self._hints = NameHints(self.names[2:])
-        self._data = model.createData()
-        pin.framesForwardKinematics(model, self._data, self.q)
-        self.positions = np.array([pose.translation for pose in self._data.oMi])
+        self._lowest: dict[int, float] = {}
+        data = workspace(model)
+        self.com = np.array(pin.centerOfMass(model, data, self.q))
+        pin.framesForwardKinematics(model, data, self.q)
+        self._poses = [pin.SE3(pose) for pose in data.oMi]
+        self._frame_poses = [pin.SE3(pose) for pose in data.oMf]
+        self.positions = np.array([pose.translation for pose in self._poses])
 
     @cached_property
     def extent(self) -> float:
         """Size of the robot: the diagonal of the box around all joints [m]."""
         return float(np.linalg.norm(np.ptp(self.positions[1:], axis=0))) or 1.0
 
-    @cached_property
-    def com(self) -> Array:
-        """Centre of mass in base coordinates [m], shape (3,)."""
-        return np.array(pin.centerOfMass(self.model, self.model.createData(), self.q))
-
     def pose(self, body: int) -> pin.SE3:
         """Return the pose of a moving body in base coordinates."""
-        return self._data.oMi[body]
+        return self._poses[body]
 
     def children(self, body: int) -> list[int]:
         """Return the bodies that hang directly on a body."""
@@ -118,17 +130,73 @@ class Skeleton:
         return float(self.positions[body] @ self.up)
 
     def lowest(self, body: int) -> float:
-        """Return the height of the lowest frame that moves with a body [m]."""
+        """Return the height of the lowest point of a body [m].
+
+        That is the bottom of its shapes, or its lowest frame where it has none.
+        """
+        if body not in self._lowest:
+            if self.has_shapes(body):
+                self._lowest[body] = float(self._farthest(body, -self.up) @ self.up)
+            else:
+                frames = self._frames_by_body.get(body, [])
+                points = [self._frame_poses[index].translation for index in frames]
+                heights = [float(point @ self.up) for point in points]
+                self._lowest[body] = min([self.height(body), *heights])
         return self._lowest[body]
 
-    @cached_property
-    def _lowest(self) -> list[float]:
-        heights = [float(height) for height in self.positions @ self.up]
-        for body, frames in self._frames_by_body.items():
-            for index in frames:
-                frame = float(self._data.oMf[index].translation @ self.up)
-                heights[body] = min(heights[body], frame)
-        return heights
+    def is_wheel(self, body: int) -> bool:
+        """Whether a body spins freely about a level axis that its shape is round about.
+
+        Round is: as wide as high within a tenth, and centred on the axis.
+        """
+        joint = self.model.joints[body]
+        if joint.nv != 1 or not self._is_unlimited(joint):
+            return False
+        axis = self._axis(body)
+        if axis is None or abs(axis @ self.up) > 0.5 or not self.has_shapes(body):
+            return False
+        across = np.cross(axis, self.up)
+        centre = self.positions[body]
+        reach = [
+            float((self._farthest(body, direction) - centre) @ direction)
+            for direction in (self.up, -self.up, across, -across)
+        ]
+        return min(reach) > 0.9 * max(reach)
+
+    def _is_unlimited(self, joint: pin.JointModel) -> bool:
+        if joint.nq == 2:
+            return True
+        lower = self.model.lowerPositionLimit[joint.idx_q]
+        upper = self.model.upperPositionLimit[joint.idx_q]
+        return bool(upper - lower > 2 * np.pi)
+
+    def _axis(self, body: int) -> Array | None:
+        """Return the axis a body turns about, in base axes; None if it does not."""
+        joint = self.description.joint_by_name[self.names[body]]
+        if joint.kind not in ("revolute", "continuous"):
+            return None
+        return np.array(self.pose(body).rotation @ joint.axis)
+
+    def _farthest(self, body: int, direction: Array) -> Array:
+        points = [
+            self._frame_poses[index].act(
+                support_point(shape, self._frame_poses[index].rotation.T @ direction)
+            )
+            for index in self._frames_by_body[body]
+            for shape in self._shapes(index)
+        ]
+        return np.asarray(max(points, key=lambda point: float(point @ direction)))
+
+    def has_shapes(self, body: int) -> bool:
+        """Whether the geometry of a body is known."""
+        return any(
+            any(True for _ in self._shapes(index))
+            for index in self._frames_by_body.get(body, [])
+        )
+
+    def _shapes(self, frame: int) -> Iterator[Shape]:
+        link = self.description.link_by_name[self.model.frames[frame].name]
+        return filter(shape_is_known, link_shapes(link)[0])
 
     @cached_property
     def _frames_by_body(self) -> dict[int, list[int]]:
@@ -173,7 +241,7 @@ class Skeleton:
                 origin if None.
         """
         end = np.zeros(3) if end_in_body is None else end_in_body
-        data = self.model.createData()
+        data = workspace(self.model)
         q = np.array(self.q)
         first, last = path[0], path[-1]
 
@@ -186,22 +254,26 @@ class Skeleton:
         for _ in range(REACH_SWEEPS):
             for body in path[1:]:
                 joint = self.model.joints[body]
-                if joint.nq != 1:
+                if joint.nv != 1:
                     continue
-                index = joint.idx_q
-                best = q[index]
-                for value in self._samples(index):
-                    q[index] = value
+                own = slice(joint.idx_q, joint.idx_q + joint.nq)
+                best = q[own].copy()
+                for value in self._samples(joint):
+                    q[own] = value
                     if (trial := distance()) > longest + 1e-12:
                         longest, best = trial, value
-                q[index] = best
+                q[own] = best
         return longest
 
-    def _samples(self, index: int) -> Array:
-        lower = self.model.lowerPositionLimit[index]
-        upper = self.model.upperPositionLimit[index]
+    def _samples(self, joint: pin.JointModel) -> Array:
+        """Return positions all over a joint's range, shape (k, its part of q)."""
+        if joint.nq == 2:  # cosine and sine of a continuous joint
+            angle = np.linspace(-np.pi, np.pi, REACH_SAMPLES)
+            return np.column_stack([np.cos(angle), np.sin(angle)])
+        lower = self.model.lowerPositionLimit[joint.idx_q]
+        upper = self.model.upperPositionLimit[joint.idx_q]
         samples = np.linspace(max(lower, -np.pi), min(upper, np.pi), REACH_SAMPLES)
-        return np.append(samples, np.clip(0.0, lower, upper))
+        return np.append(samples, np.clip(0.0, lower, upper))[:, None]
 
 
 def neutral_within_limits(model: pin.Model) -> Array:

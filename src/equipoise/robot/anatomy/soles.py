@@ -17,7 +17,6 @@ from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
 from equipoise.robot.description import (
     Array,
-    Description,
     Shape,
     frozen_array,
     transform,
@@ -93,7 +92,6 @@ class Flat:
 
 def find_sole(
     skeleton: Skeleton,
-    description: Description,
     side: Side,
     path: Path,
     forward: Array,
@@ -102,7 +100,6 @@ def find_sole(
 
     Args:
         skeleton: The tree, feet near their standing attitude.
-        description: Links and shapes.
         side: Which leg.
         path: Bodies of the leg, the last one being the foot or its toes.
         forward: Walking direction in base axes, shape (3,).
@@ -110,10 +107,9 @@ def find_sole(
     Returns:
         The sole, and the body that carries it.
     """
+    with_shapes = [body for body in path if skeleton.has_shapes(body)]
     feet = [
-        foot
-        for body in path[-2:]
-        if (foot := _foot(skeleton, description, body)) is not None
+        foot for body in with_shapes[-2:] if (foot := _foot(skeleton, body)) is not None
     ]
     if not feet:
         return _estimate(skeleton, side, path, forward), path[-1]
@@ -137,12 +133,12 @@ def find_sole(
     return sole, foot.body
 
 
-def _foot(skeleton: Skeleton, description: Description, body: int) -> Foot | None:
+def _foot(skeleton: Skeleton, body: int) -> Foot | None:
     """Return the shapes of one body, or None where none is known."""
     found: list[tuple[Shape, pin.SE3]] = []
     kinds: set[str] = set()
     for name in skeleton.links(body):
-        shapes, kind = link_shapes(description.link_by_name[name])
+        shapes, kind = link_shapes(skeleton.description.link_by_name[name])
         for shape in filter(shape_is_known, shapes):
             found.append((shape, skeleton.link_in_body(name)))
             kinds.add(kind)

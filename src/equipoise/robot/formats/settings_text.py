@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable
 
+import numpy as np
 import pinocchio as pin
 
 from equipoise.robot.description import Array, rpy_from_rotation
@@ -36,6 +37,8 @@ def to_settings_toml(robot: Robot) -> str:
             if joint_name in ("universe", "root_joint"):
                 continue
             values = q[joint.idx_q : joint.idx_q + joint.nq]
+            if joint.nq == 2:  # the angle reads back for every kind of hinge
+                values = np.arctan2(values[1:], values[:1])
             lines.append(f"{_key(joint_name)} = {_numbers(values)}")
     return "\n".join(lines) + "\n"
 
