@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from equipoise.errors import RobotFileError
 from equipoise.robot.description import Array, Description, Inertial, Joint
 
 AXIS_TOLERANCE = 1e-12
+# Pinocchio's world, and the joint that lets the base float.
+RESERVED_JOINT_NAMES = ("universe", "root_joint")
 
 
 def build_model(description: Description) -> pin.Model:
@@ -20,6 +23,9 @@ def build_model(description: Description) -> pin.Model:
 
     Masses on the root and behind fixed joints are added to the moving body that
     carries them.
+
+    Raises:
+        RobotFileError: If a moving joint has a name that the model needs itself.
     """
     model = pin.Model()
     model.name = description.name
@@ -47,6 +53,11 @@ def build_model(description: Description) -> pin.Model:
             )
             joint_id = parent.parentJoint
         else:
+            if joint.name in RESERVED_JOINT_NAMES:
+                raise RobotFileError(
+                    f"{description.name}: a moving joint cannot be named "
+                    f"'{joint.name}': the floating base has this name in the model"
+                )
             joint_id = _add_joint(model, joint, parent.parentJoint, placement)
             placement = pin.SE3.Identity()
             frame_id = model.addJointFrame(joint_id, parent_frame)

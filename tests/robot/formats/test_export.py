@@ -28,7 +28,8 @@ from equipoise.robot.description import (
     transform,
 )
 from equipoise.robot.formats.atomic_file import write_text_atomically
-from equipoise.robot.formats.export import ExportError, to_mjcf, to_urdf
+from equipoise.robot.formats.export_mjcf import ExportError, to_mjcf
+from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.write import export_robot
@@ -367,6 +368,49 @@ def test_files_appear_whole_or_not_at_all(
     write_text_atomically(path, "µ")
     assert path.read_bytes() == "µ".encode()
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("failing", ["r.urdf", "r.toml"])
+@pytest.mark.parametrize("there_before", [True, False])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_an_export_that_fails_changes_nothing(
+    failing: str,
+    there_before: bool,
+    step: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If either file cannot be written, both stay as they were, and no other is."""
+    path = tmp_path / "r.urdf"
+    if there_before:
+        path.write_text("mine", encoding="utf-8")
+        path.with_suffix(".toml").write_text("mine too", encoding="utf-8")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    really = getattr(os, step)
+
+    def fail(first: int | Path, *rest: Path) -> None:
+        # a file is synchronised by its number, and replaced by two names
+        name = rest[0].name if rest else os.readlink(f"/proc/self/fd/{first}")
+        if failing in name:
+            raise OSError(28, "No space left on device")
+        really(first, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises(EquipoiseError, match=rf"{failing}.*No space left"):
+            export_robot(load("itu-biped"), path, replace=True)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    export_robot(load("itu-biped"), path, replace=True)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert path.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_two_names_of_one_file_are_refused(tmp_path: Path) -> None:
+    """A robot file that is a link to its settings file would overwrite it."""
+    (tmp_path / "r.toml").write_text("", encoding="utf-8")
+    (tmp_path / "r.urdf").symlink_to(tmp_path / "r.toml")
+    with pytest.raises(EquipoiseError, match="are the same file"):
+        export_robot(load("itu-biped"), tmp_path / "r.urdf", replace=True)
 
 
 def test_unwritable_places_are_named(tmp_path: Path) -> None:

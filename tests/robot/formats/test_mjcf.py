@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from pathlib import Path
 
 import mujoco
@@ -16,8 +17,11 @@ from hypothesis import strategies as st
 from equipoise.errors import RobotFileError
 from equipoise.robot.build import build_model
 from equipoise.robot.description import Array, Description
+from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.load import load
 
 ROD = '<geom type="capsule" size=".04" fromto="0 0 0 .1 .2 -.3"/>'
 FREE = f'<mujoco><worldbody><body name="base"><freejoint/>{ROD}%s</body>%s'
@@ -67,22 +71,8 @@ def read_text(text: str, path: Path = Path("text.xml")) -> Description:
 
 
 def mujoco_qpos(theirs: mujoco.MjModel, ours: pin.Model, q: Array) -> Array:
-    """Convert a configuration to MuJoCo's order and quaternions, joint by joint."""
-    qpos: Array = theirs.qpos0.copy()
-    names = set(ours.names)
-    for index in range(theirs.njnt):
-        start = theirs.jnt_qposadr[index]
-        if theirs.jnt_type[index] == mujoco.mjtJoint.mjJNT_FREE:
-            qpos[start : start + 7] = q[[0, 1, 2, 6, 3, 4, 5]]
-            continue
-        name = theirs.joint(index).name or f"joint_{index}"
-        assert name in names
-        at = ours.joints[ours.getJointId(name)].idx_q
-        if theirs.jnt_type[index] == mujoco.mjtJoint.mjJNT_BALL:
-            qpos[start : start + 4] = q[[at + 3, at, at + 1, at + 2]]
-        else:
-            qpos[start] = q[at]
-    return qpos
+    """Return a configuration as MuJoCo has it."""
+    return to_mujoco(ours, theirs, q, np.zeros(ours.nv)).qpos
 
 
 def assert_moves_alike(
@@ -225,10 +215,67 @@ def test_limits_friction_and_effort() -> None:
     assert (joint["a"].friction, joint["a"].damping) == (0.3, 0.2)
     assert joint["a"].armature == 0.1
     efforts = [joint[name].effort_limit for name in names]
-    assert efforts == [np.inf, 7.0, 8.0, 9.0, 7.0, np.inf]
+    assert efforts == [0.0, 0.0, 8.0, 9.0, 7.0, 0.0]  # a, b and f are passive
     assert joint["b"].kind == "revolute"
     assert (joint["b"].lower, joint["b"].upper) == (-np.inf, np.inf)
     assert (joint["f"].lower, joint["f"].upper) == (0.0, np.inf)
+
+
+def efforts_of(after_world: str) -> list[float]:
+    """Return the effort limits of three joints, the second with a range of its own."""
+    joints = "".join(
+        f'<body name="l{name}"><joint name="{name}" {extra}/>{ROD}'
+        f'<site name="s{name}"/></body>'
+        for name, extra in (("a", ""), ("b", 'actuatorfrcrange="-7 5"'), ("c", ""))
+    )
+    text = FREE % (joints, END.replace("</mujoco>", after_world + "</mujoco>"))
+    joint = read_text(text).joint_by_name
+    return [joint[name].effort_limit for name in "abc"]
+
+
+def test_joints_that_nothing_drives_are_passive() -> None:
+    """Their effort is zero, unless the file names no actuators at all."""
+    motor = '<motor {} forcerange="-3 3"/>'
+    on_a = motor.format('joint="a"')
+    assert efforts_of("") == [np.inf, 7.0, np.inf]
+    assert efforts_of(f"<actuator>{on_a}</actuator>") == [3.0, 0.0, 0.0]
+    tendon = '<tendon><fixed name="t"><joint joint="c" coef="1"/></fixed></tendon>'
+    on_tendon = motor.format('tendon="t"')
+    pulled = f"{tendon}<actuator>{on_a}{on_tendon}</actuator>"
+    assert efforts_of(pulled) == [3.0, 0.0, np.inf]
+    coupled = '<equality><joint joint1="c" joint2="a"/></equality>'
+    assert efforts_of(f"{coupled}<actuator>{on_a}</actuator>") == [3.0, 0.0, np.inf]
+    at_site = motor.format('site="sc"')
+    assert efforts_of(f"<actuator>{on_a}{at_site}</actuator>") == [3.0, 7.0, np.inf]
+    string = """<tendon><spatial name="t"><site site="sa"/><site site="sc"/></spatial>
+      </tendon>"""
+    pulled = f"{string}<actuator>{on_tendon}</actuator>"
+    assert efforts_of(pulled) == [np.inf, 7.0, np.inf]
+
+
+def test_without_mujoco_the_way_to_install_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MuJoCo is optional: reading MJCF says so, everything else goes without."""
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(
+        RobotFileError, match=r"text\.xml: reading MJCF needs MuJoCo: pip install"
+    ):
+        read_text(ODD)
+    assert "<mujoco" in to_mjcf(load("three-link").description)
+
+
+def test_huge_positions_are_refused_and_huge_limits_are_none() -> None:
+    """A keyframe that no angle can be is an error; such a limit is no limit."""
+    body = f'<body><joint name="j" range="-1e15 1"/>{ROD}</body>'
+    text = FREE % (body, END)
+    assert read_text(text).joint_by_name["j"].lower == -np.inf
+    key = '<keyframe><key qpos="0 0 0 1 0 0 0 1e300"/></keyframe></mujoco>'
+    with pytest.raises(RobotFileError, match="a keyframe has an impossible qpos"):
+        read_text(text.replace("</mujoco>", key))
+    bad = '<keyframe><key name="a&#10;b"/></keyframe></mujoco>'
+    with pytest.raises(RobotFileError, match=r"keyframe name 'a\\nb' holds"):
+        read_text(text.replace("</mujoco>", bad))
 
 
 def test_shapes() -> None:

@@ -10,6 +10,9 @@ import pytest
 
 from equipoise.errors import RobotFileError
 from equipoise.robot.build import build_model
+from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 
@@ -22,6 +25,9 @@ JOINT = (
     '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{4}'
     "</joint>"
 )
+
+
+SHAPE = "<collision><geometry><{}/></geometry></collision>"
 
 
 def model_of(path: Path) -> pin.Model:
@@ -198,6 +204,10 @@ def test_explicit_floating_base_is_not_doubled() -> None:
             "'nan' is not a finite number",
         ),
         (
+            robot_text(LINK.format("a").replace('value="1"', 'value="1e200"')),
+            "'1e200' is impossibly large",
+        ),
+        (
             robot_text(LINK.format("a").replace('value="1"', 'value="-2"')),
             "negative mass -2 kg",
         ),
@@ -222,12 +232,49 @@ def test_explicit_floating_base_is_not_doubled() -> None:
             "lower limit 2 above its upper limit 1",
         ),
         (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j", "revolute", "a", "b", "")
+                .replace('lower="-1"', 'lower="1e300"')
+                .replace('upper="1"', 'upper="inf"'),
+            ),
+            "limits inf and inf, between which there is no position",
+        ),
+        (
             robot_text(LINK.format("a").replace('ixx="1"', 'ixx="-1"')),
             "not positive definite",
         ),
         (
             robot_text(LINK.format("a").replace('<mass value="1"/>', "")),
             "without <mass>",
+        ),
+        *(
+            (robot_text(LINK.format("a").replace("</link>", f"{shape}</link>")), words)
+            for shape, words in (
+                (SHAPE.format('sphere radius="-0.005"'), "'a' has a sphere of size"),
+                (SHAPE.format('box size="1 0 1"'), "a box of size 1 0 1, not above"),
+                (SHAPE.format('cylinder radius="1" length="-1"'), "cylinder of size"),
+                (SHAPE.format('capsule radius="0" length="1"'), "capsule of size 0 1"),
+                (SHAPE.format('mesh filename="m.stl" scale="1 0 1"'), "holds a zero"),
+                (SHAPE.format('mesh filename="m.stl" scale="1 inf 1"'), "'inf' is not"),
+            )
+        ),
+        (robot_text(LINK.format("&#10;")), "a link has an empty name"),
+        (robot_text(LINK.format("a&#10;b")), r"link name 'a\nb' holds characters"),
+        (robot_text(LINK.format("&#x9b;31m")), r"link name '\x9b31m' holds"),
+        (robot_text(LINK.format("a&#x202e;b")), r"link name 'a\u202eb' holds"),
+        (
+            robot_text(LINK.format("a")).replace('"r"', '"r&#9;"'),
+            r"robot name 'r\t' holds",
+        ),
+        (
+            robot_text(
+                LINK.format("a"),
+                LINK.format("b"),
+                JOINT.format("j&#10;", "fixed", "a", "b", ""),
+            ),
+            r"joint name 'j\n' holds",
         ),
         (
             '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro/></robot>',
@@ -256,6 +303,70 @@ def test_entities_are_refused(document: str) -> None:
     """Entity bombs and external entities are refused before they are expanded."""
     with pytest.raises(RobotFileError, match="entities"):
         parse_xml(document.encode(), Path("bomb.urdf"))
+
+
+def test_huge_limits_are_none() -> None:
+    """Numbers that stand for infinity in released files are read as infinity."""
+    joint = JOINT.format("j", "revolute", "a", "b", "")
+    for old, new in (("-1", "-1e16"), ("1", "1e16"), ("1", "1.7976931348623157e308")):
+        joint = joint.replace(f'"{old}"', f'"{new}"', 1)
+    model = model_of_text(robot_text(LINK.format("a"), LINK.format("b"), joint))
+    assert (model.lowerPositionLimit[7], model.upperPositionLimit[7]) == (
+        -np.inf,
+        np.inf,
+    )
+    assert model.upperEffortLimit[6] == np.inf
+
+
+@pytest.mark.parametrize("name", ["root_joint", "universe"])
+def test_names_of_the_models_own_joints_are_refused(name: str) -> None:
+    """A moving joint named as the floating base would be mistaken for it."""
+    joint = JOINT.format(name, "revolute", "a", "b", "")
+    with pytest.raises(RobotFileError, match=f"r: a moving .* be named '{name}'"):
+        model_of_text(robot_text(LINK.format("a"), LINK.format("b"), joint))
+    fixed = JOINT.format(name, "fixed", "a", "b", "")
+    model = model_of_text(robot_text(LINK.format("a"), LINK.format("b"), fixed))
+    assert model.njoints == 2
+
+
+def many_links(count: int, kind: str, *, chained: bool) -> str:
+    """Return a robot of many links, in one chain or all on the root."""
+    return robot_text(
+        *(LINK.format(k) for k in range(count)),
+        *(
+            JOINT.format(f"j{k}", kind, k - 1 if chained else 0, k, "")
+            for k in range(1, count)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "chained", "message"),
+    [
+        (1500, "revolute", True, "1499 degrees of freedom, at most 200 are supported"),
+        (202, "revolute", False, "201 degrees of freedom, at most 200 are supported"),
+        (68, "spherical", False, "201 degrees of freedom, at most 200 are supported"),
+        (202, "fixed", True, "link '201' is 201 joints away from the root"),
+        (5001, "fixed", False, "has 5001 links, at most 5000 are supported"),
+    ],
+)
+def test_robots_too_large_to_compute_are_refused(
+    count: int, kind: str, chained: bool, message: str
+) -> None:
+    """Chains and bushes that would exhaust memory or stack are refused."""
+    with pytest.raises(RobotFileError, match=message):
+        model_of_text(many_links(count, kind, chained=chained))
+
+
+def test_the_deepest_chain_is_exported_and_read_back() -> None:
+    """What the limits allow can be written as URDF and MJCF and read again."""
+    path = Path("deep.urdf")
+    text = many_links(201, "fixed", chained=True)
+    deep = read_urdf(parse_xml(text.encode(), path), path)
+    again = read_urdf(parse_xml(to_urdf(deep).encode(), path), path)
+    assert len(again.links) == 201
+    by_mujoco = read_mjcf(parse_xml(to_mjcf(deep).encode(), path), path)
+    assert len(by_mujoco.links) == 201
 
 
 def test_package_path_that_climbs_out_is_refused() -> None:

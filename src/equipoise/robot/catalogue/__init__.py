@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from equipoise.errors import RobotFileError, UnknownRobotError, suggest
+from equipoise.errors import UnknownRobotError, suggest
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from equipoise.robot.description import Description
-
-MODEL_KEYS = ("name", "base", "dh", "links", "joints")
 
 
 @dataclass(frozen=True)
@@ -52,28 +50,22 @@ def read_catalogue(name: str) -> tuple[Description, dict[str, Any]]:
     """Read a robot of the catalogue.
 
     Returns:
-        The robot's links and joints, and its settings: title, source, assumptions
-        and the sections that a sidecar file may have. Limbs of a DH robot are in
-        the settings as if they had been written there.
+        The robot's links and joints, and its settings, as
+        :func:`~equipoise.robot.formats.robot_toml.split_robot_table`.
 
     Raises:
         UnknownRobotError: If there is no such robot.
     """
-    return _split(read_catalogue_table(name), f"{name}.toml")
+    from equipoise.robot.formats.robot_toml import split_robot_table
+
+    return split_robot_table(read_catalogue_table(name), f"{name}.toml")
 
 
 def read_description(path: Path) -> tuple[Description, dict[str, Any]]:
-    """Read a robot from a TOML file of DH limbs or of plain links and joints.
+    """Read a user's file: the former name of ``read_robot_toml``."""
+    from equipoise.robot.formats.robot_toml import read_robot_toml
 
-    Returns:
-        Links and joints, and settings, as :func:`read_catalogue`.
-
-    Raises:
-        RobotFileError: If the file cannot be read or anything in it is wrong.
-    """
-    from equipoise.robot.formats.settings import load_toml
-
-    return _split({"name": path.stem} | load_toml(path), str(path))
+    return read_robot_toml(path)
 
 
 def read_catalogue_table(name: str) -> dict[str, Any]:
@@ -90,23 +82,6 @@ def read_catalogue_table(name: str) -> dict[str, Any]:
             f"the catalogue holds {', '.join(names)}"
         )
     return tomllib.loads(files[name].read_text(encoding="utf-8"))
-
-
-def _split(table: dict[str, Any], source: str) -> tuple[Description, dict[str, Any]]:
-    """Return the robot of a file and the rest of the file."""
-    from equipoise.robot.formats.dh import limb_settings, read_dh, read_dh_limbs
-    from equipoise.robot.formats.tree_toml import read_tree_toml
-
-    settings = {key: value for key, value in table.items() if key not in MODEL_KEYS}
-    if "dh" in table:
-        description = read_dh(table, source)
-        limbs = limb_settings(read_dh_limbs(table, source).values())
-        if isinstance(given := settings.get("limbs", {}), dict):
-            settings["limbs"] = limbs | given
-        return description, settings
-    if "links" in table:
-        return read_tree_toml(table, source), settings
-    raise RobotFileError(f"{source}: holds no robot: neither [dh.LIMB] nor [[links]]")
 
 
 def _files() -> dict[str, Traversable]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
@@ -35,33 +36,98 @@ def write_bytes_atomically(path: Path | str, content: bytes) -> None:
     Raises:
         EquipoiseError: If the folder is missing or cannot be written to.
     """
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise EquipoiseError(f"{path}: the folder '{target.parent}' does not exist")
-    if target.is_dir():
-        raise EquipoiseError(f"{path}: is a folder, cannot be written as a file")
-    try:
-        _replace(target, content)
-    except OSError as error:
-        raise EquipoiseError(f"{path}: cannot be written ({error.strerror})") from error
+    write_files_atomically({Path(path): content})
 
 
-def _replace(target: Path, content: bytes) -> None:
-    mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+def write_files_atomically(files: Mapping[Path, bytes]) -> None:
+    """Write several files; if one cannot be written, all stay as they were.
+
+    All contents, and copies of the files to be replaced, lie on the disk before the
+    first file is touched. Each file is replaced whole; between one and the next, a
+    reader may see some of them new and the others old.
+
+    Args:
+        files: Content by path; the folders must exist. Old files are replaced.
+
+    Raises:
+        EquipoiseError: If a folder is missing or cannot be written to.
+    """
+    targets = {path: _target(path) for path in files}
+    if len(set(targets.values())) < len(targets):
+        raise EquipoiseError(f"{' and '.join(map(str, files))} are the same file")
+    replaced: list[tuple[Path, Path | None]] = []
+    with ExitStack() as temporary:
+        prepared = [
+            (path, *_prepare(path, targets[path], content, len(files) > 1, temporary))
+            for path, content in files.items()
+        ]
+        try:
+            for path, new, old in prepared:
+                with _naming(path):
+                    os.replace(new, targets[path])
+                replaced.append((targets[path], old))
+        except BaseException:
+            for target, old in replaced:
+                _put_back(target, old)
+            raise
+
+
+def _target(path: Path) -> Path:
+    with _naming(path):
+        target = Path(os.path.realpath(path))
+        if not target.parent.is_dir():
+            raise EquipoiseError(f"{path}: the folder '{target.parent}' does not exist")
+        if target.is_dir():
+            raise EquipoiseError(f"{path}: is a folder, cannot be written as a file")
+        if target.exists() and not target.is_file():
+            raise EquipoiseError(f"{path}: is not a regular file")
+    return target
+
+
+def _prepare(
+    path: Path, target: Path, content: bytes, keep_old: bool, temporary: ExitStack
+) -> tuple[Path, Path | None]:
+    """Return files beside the target with its new content and, if any, its old."""
+    with _naming(path):
+        mode, old = 0o666 & ~_umask(), None
+        if target.exists():
+            mode = target.stat().st_mode & 0o7777
+            if keep_old:
+                old = _write_beside(target, target.read_bytes(), mode, temporary)
+        return _write_beside(target, content, mode, temporary), old
+
+
+def _write_beside(
+    target: Path, content: bytes, mode: int, temporary: ExitStack
+) -> Path:
     descriptor, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name[:64]}.", suffix=".part"
+        dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part"
     )
+    temporary.callback(Path(name).unlink, missing_ok=True)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+    return Path(name)
+
+
+def _put_back(target: Path, old: Path | None) -> None:
+    with suppress(OSError):
+        if old is None:
+            target.unlink()
+        else:
+            os.replace(old, target)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn failures of the operating system into one line that names the file."""
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+        yield
+    except (OSError, ValueError) as error:  # over-long names, embedded NUL
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise EquipoiseError(f"{path}: cannot be written ({reason})") from error
 
 
 def _umask() -> int:

@@ -75,7 +75,7 @@ from equipoise.robot.formats.link_table import (
     read_pose,
 )
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
-from equipoise.robot.tree import check_tree
+from equipoise.robot.tree import check_tree, checked_name
 
 __all__ = [
     "Convention",
@@ -112,7 +112,7 @@ def read_dh(table: Mapping[str, Any], source: str) -> Description:
     # as the URDF reader, so that q is the same for a robot and its URDF
     joints.sort(key=lambda joint: joint.name)
     root = check_tree(links, joints, source)
-    name = file.text("name", source)
+    name = checked_name("robot", file.text("name", source), source)
     return Description(
         name,
         tuple(links),

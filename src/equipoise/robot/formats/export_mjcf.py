@@ -10,9 +10,10 @@ import numpy as np
 
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import Array, Description, Inertial, Joint, Link, Shape
-from equipoise.robot.formats.mesh_format import mujoco_reads
+from equipoise.robot.formats.mesh_file import mujoco_reads
+from equipoise.robot.formats.mujoco_state import wxyz_from_xyzw
 from equipoise.robot.formats.principal import principal_inertia, quaternion_wxyz
-from equipoise.robot.formats.xml_text import add, add_comment, document, numbers
+from equipoise.robot.formats.xml_file import add, add_comment, document, numbers
 
 TYPES = {
     "revolute": "hinge",
@@ -241,8 +242,8 @@ class _Writer:
             qpos = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
             for joint in self.moving:
                 if joint.kind == "spherical":
-                    x, y, z, w = positions.get(joint.name, (0.0, 0.0, 0.0, 1.0))
-                    qpos += [w, x, y, z]
+                    xyzw = positions.get(joint.name, np.array([0.0, 0.0, 0.0, 1.0]))
+                    qpos += wxyz_from_xyzw(xyzw).tolist()
                 elif (
                     joint.kind == "continuous"
                     and len(positions.get(joint.name, ())) == 2

@@ -15,7 +15,7 @@ from equipoise.robot.description import (
     Shape,
     rpy_from_rotation,
 )
-from equipoise.robot.formats.xml_text import add, document, numbers
+from equipoise.robot.formats.xml_file import add, document, numbers
 
 ALWAYS_LIMITED = ("revolute", "prismatic")
 

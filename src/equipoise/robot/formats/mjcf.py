@@ -9,6 +9,7 @@ Welds are fixed joints named ``{body}__fixed``. Joint positions are MuJoCo's own
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,15 +31,27 @@ from equipoise.robot.description import (
     transform,
 )
 from equipoise.robot.formats.mjcf_actuators import effort_limits, reflected
-from equipoise.robot.formats.mjcf_compile import compile_mjcf
+from equipoise.robot.formats.mjcf_compile import compile_mjcf, import_mujoco
 from equipoise.robot.formats.mjcf_files import check_references
 from equipoise.robot.formats.mjcf_shapes import ShapeReader
-from equipoise.robot.tree import check_tree
+from equipoise.robot.formats.mujoco_state import (
+    BALL,
+    FREE,
+    HINGE,
+    SLIDE,
+    mujoco_body_name,
+    mujoco_joint_name,
+    xyzw_from_wxyz,
+)
+from equipoise.robot.tree import check_tree, checked_name
 
-# mjtJoint; a free joint is the base and never gets here
-KINDS: dict[int, JointKind] = {1: "spherical", 2: "prismatic", 3: "revolute"}
-FREE, BALL, SLIDE, HINGE = range(4)
-LARGEST = 1e10  # mjMAXVAL: what MuJoCo calls diverged
+# a free joint is the base and never gets here
+KINDS: dict[int, JointKind] = {
+    BALL: "spherical",
+    SLIDE: "prismatic",
+    HINGE: "revolute",
+}
+DIVERGED = 1e10  # mjMAXVAL: what MuJoCo calls diverged
 
 
 def read_mjcf(root: Element, path: Path) -> Description:
@@ -62,10 +75,10 @@ def read_mjcf(root: Element, path: Path) -> Description:
     _refuse_absurd_figures(compiled.model, path)
     reader = _Reader(compiled.model, compiled.spec, path)
     reader.read()
-    notices = (*compiled.notices, *reader.notices, *_left_out(compiled.model))
+    notices = (*compiled.notices, *reader.notices, *_left_out(compiled.model, path))
     root_name = check_tree(reader.links, reader.joints, str(path))
     return Description(
-        root.get("model") or path.stem,
+        checked_name("robot", root.get("model") or path.stem, str(path)),
         tuple(reader.links),
         tuple(reader.joints),
         root_name,
@@ -192,7 +205,11 @@ class _Reader:
         model = self.model
         dof = int(model.jnt_dofadr[index])
         limited = bool(model.jnt_limited[index]) and kind != BALL
-        lower, upper = model.jnt_range[index] if limited else (-np.inf, np.inf)
+        lower, upper = -np.inf, np.inf
+        if limited:
+            lower, upper = (
+                _unlimited_if_huge(bound) for bound in model.jnt_range[index]
+            )
         armature, damping = reflected(model, index)
         axis = np.array(model.jnt_axis[index]) if kind != BALL else [1.0, 0.0, 0.0]
         return Joint(
@@ -202,8 +219,8 @@ class _Reader:
             child,
             frozen_array(placement),
             frozen_array(axis),
-            float(lower),
-            float(upper),
+            lower,
+            upper,
             effort_limit=float(self.efforts[index]),
             damping=float(model.dof_damping[dof]) + damping,
             friction=float(model.dof_frictionloss[dof]),
@@ -238,9 +255,10 @@ class _Reader:
                 ball = model.jnt_type[index] == BALL
                 start = int(model.jnt_qposadr[index])
                 values = model.key_qpos[key, start : start + (4 if ball else 1)]
-                values = values[[1, 2, 3, 0]] if ball else values
+                values = xyzw_from_wxyz(values) if ball else values
                 positions[self.joint_name(index)] = frozen_array(values)
-            postures[model.key(key).name or f"key_{key}"] = positions
+            name = model.key(key).name or f"key_{key}"
+            postures[checked_name("keyframe", name, str(self.path))] = positions
         return postures
 
     def joints_of(self, body: int) -> list[int]:
@@ -248,15 +266,19 @@ class _Reader:
         return list(range(int(start), int(start + count))) if count else []
 
     def body_name(self, body: int) -> str:
-        return self.model.body(body).name or f"body_{body}"
+        return mujoco_body_name(self.model, body)
 
     def joint_name(self, index: int) -> str:
-        return self.model.joint(index).name or f"joint_{index}"
+        return mujoco_joint_name(self.model, index)
 
 
 def pose(position: Sequence[float], quaternion_wxyz: Sequence[float]) -> Array:
     """Return MuJoCo's position and quaternion (scalar first) as a transform (4, 4)."""
     return transform(rotation_from_quaternion(quaternion_wxyz), position)
+
+
+def _unlimited_if_huge(bound: float) -> float:
+    return float(bound) if abs(bound) < DIVERGED else math.copysign(math.inf, bound)
 
 
 def _refuse_absurd_figures(model: Any, path: Path) -> None:
@@ -270,19 +292,20 @@ def _refuse_absurd_figures(model: Any, path: Path) -> None:
     }
     for kind, fields in figures.items():
         for field in fields:
-            if not (np.abs(getattr(model, f"{kind}_{field}")) < LARGEST).all():
+            if not (np.abs(getattr(model, f"{kind}_{field}")) < DIVERGED).all():
                 raise RobotFileError(f"{path}: a {kind} has an impossible {field}")
-    if not (np.abs(model.qpos0) < LARGEST).all():
+    if not (np.abs(model.qpos0) < DIVERGED).all():
         raise RobotFileError(f"{path}: a joint has an impossible ref")
-    for field in ("jnt_range", "jnt_actfrcrange", "actuator_forcerange", "key_qpos"):
+    if not (np.abs(model.key_qpos) < DIVERGED).all():
+        raise RobotFileError(f"{path}: a keyframe has an impossible qpos")
+    for field in ("jnt_range", "jnt_actfrcrange", "actuator_forcerange"):
         if np.isnan(getattr(model, field)).any():
             raise RobotFileError(f"{path}: an entry of {field} is not a number")
 
 
-def _left_out(model: Any) -> list[str]:
+def _left_out(model: Any, path: Path) -> list[str]:
     """Say what a tree of links and joints cannot hold."""
-    import mujoco
-
+    mujoco = import_mujoco(path)
     notices = []
     kinds = Counter(mujoco.mjtEq(int(kind)).name for kind in model.eq_type)
     for kind, count in sorted(kinds.items()):

@@ -48,19 +48,18 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
     Raises:
         RobotFileError: If MuJoCo refuses it, or a missing mesh decides an inertia.
     """
-    import mujoco
-
+    mujoco = import_mujoco(path)
     failures = (ValueError, KeyError, mujoco.FatalError, mujoco.UnexpectedError)
     try:
         content = tostring(root)
-        with quiet_mujoco() as warned:
+        with quiet_mujoco(mujoco) as warned:
             with mujoco.MjVfs() as files:
                 # MuJoCo goes by the ending; a name of its own shadows no include
                 name = f"{path.absolute()}.document.xml"
                 files[name] = content
                 spec = mujoco.MjSpec.from_file(name, vfs=files)
             dropped = _drop_decoration(spec, path)
-            _keep_everything_else(spec)
+            _keep_everything_else(mujoco, spec)
             model = spec.compile()
     except failures as error:
         raise RobotFileError(f"{path}: MuJoCo refuses it: {one_line(error)}") from error
@@ -70,15 +69,34 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
     return CompiledMjcf(model, spec, tuple(notices))
 
 
+def import_mujoco(path: Path) -> Any:
+    """Return the module ``mujoco``, which is an optional dependency.
+
+    Args:
+        path: The file that needs it: for the message.
+
+    Raises:
+        RobotFileError: If MuJoCo is not installed.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise RobotFileError(
+            f"{path}: reading MJCF needs MuJoCo: pip install 'equipoise[mujoco]'"
+        ) from error
+    return mujoco
+
+
 @contextmanager
-def quiet_mujoco() -> Iterator[list[str]]:
+def quiet_mujoco(mujoco: Any) -> Iterator[list[str]]:
     """Keep MuJoCo from printing and from writing ``MUJOCO_LOG.TXT``.
+
+    Args:
+        mujoco: The module.
 
     Yields:
         A list that holds MuJoCo's warnings once the block has ended.
     """
-    import mujoco
-
     messages: list[str] = []
     with _LOG_LOCK:
         before, quiet = mujoco.MjLogConfig.get(), mujoco.MjLogConfig.get()
@@ -98,10 +116,8 @@ def one_line(message: object) -> str:
     return " ".join(str(message).split())
 
 
-def _keep_everything_else(spec: Any) -> None:
+def _keep_everything_else(mujoco: Any, spec: Any) -> None:
     """Switch off what the compiler would merge away or compute at length."""
-    import mujoco
-
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
     spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
@@ -145,8 +161,7 @@ def _mesh_path(spec: Any, mesh: Any) -> Path:
 
 
 def _refuse_if_inertia_needs(geom: Any, file: str, spec: Any, path: Path) -> None:
-    import mujoco
-
+    mujoco = import_mujoco(path)
     always = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     body = geom.parent
     explicit = body.explicitinertial and spec.compiler.inertiafromgeom != always

@@ -15,6 +15,7 @@ from equipoise.robot.description import (
     rotation_from_quaternion,
     transform,
 )
+from equipoise.robot.formats.mjcf_compile import import_mujoco
 
 # Geoms without extent on a robot: nothing is lost by leaving them out.
 IGNORED = ("PLANE", "HFIELD")
@@ -24,6 +25,7 @@ class ShapeReader:
     """Reads the geoms of bodies, counting those that no shape can stand for."""
 
     def __init__(self, model: Any, spec: Any, path: Path) -> None:
+        self.mujoco = import_mujoco(path)
         self.model = model
         self.path = path
         self.meshes = list(spec.meshes)
@@ -57,10 +59,10 @@ class ShapeReader:
 
     def shape(self, geom: int) -> Shape | None:
         """Return a geom as a shape, or None where there is none like it."""
-        import mujoco
-
         model = self.model
-        kind = mujoco.mjtGeom(int(model.geom_type[geom])).name.removeprefix("mjGEOM_")
+        kind = self.mujoco.mjtGeom(int(model.geom_type[geom])).name.removeprefix(
+            "mjGEOM_"
+        )
         size = [float(value) for value in model.geom_size[geom]]
         placed = transform(
             rotation_from_quaternion(model.geom_quat[geom]), model.geom_pos[geom]

@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import Array
+from equipoise.robot.formats.mujoco_state import wxyz_from_xyzw
 
 # A + B ≥ C may be missed by this share of the largest moment, or by this much
 RELATIVE_ROUNDING = 1e-9
@@ -66,7 +67,7 @@ def principal_inertia(inertia_in_link: Array, where: str) -> PrincipalInertia:
 def quaternion_wxyz(rotation: Array) -> Array:
     """Return the unit quaternion of a rotation, scalar first, shape (4,)."""
     xyzw: Array = pin.Quaternion(np.array(rotation)).normalized().coeffs()
-    return xyzw[[3, 0, 1, 2]]
+    return wxyz_from_xyzw(xyzw)
 
 
 def same_inertia(one: Array, other: Array, tolerance: float = SAME_INERTIA) -> bool:

@@ -24,8 +24,7 @@ from equipoise.robot.formats.principal import SAME_INERTIA, same_inertia
 from equipoise.robot.formats.rewrite_mjcf import body_nodes, edit_body
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_edit import Node, XmlEditor
-from equipoise.robot.formats.xml_file import parse_xml
-from equipoise.robot.formats.xml_text import numbers
+from equipoise.robot.formats.xml_file import numbers, parse_xml
 from equipoise.robot.tree import check_inertial
 
 INERTIA_KEYS = (

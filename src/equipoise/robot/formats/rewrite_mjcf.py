@@ -8,7 +8,7 @@ from equipoise.errors import RobotFileError
 from equipoise.robot.description import Inertial
 from equipoise.robot.formats.principal import principal_inertia, same_inertia
 from equipoise.robot.formats.xml_edit import Node, XmlEditor
-from equipoise.robot.formats.xml_text import numbers
+from equipoise.robot.formats.xml_file import numbers
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 INERTIAS = ("fullinertia", "diaginertia")

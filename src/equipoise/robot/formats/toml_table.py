@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from equipoise.errors import RobotFileError, suggest
+from equipoise.robot.tree import LARGEST
 
 # What a robot's TOML may hold beside its links and joints: the same sections that a
 # sidecar file beside a URDF may have.
@@ -23,9 +24,6 @@ SETTINGS_KEYS = (
     "actuators",
     "postures",
 )
-
-# No length, mass or limit of a robot comes near it, and its square does not overflow.
-LARGEST = 1e12
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _MULTIPLE_OF_PI = re.compile(rf"([+-]?)(?:{_NUMBER}\*?)?(?:pi|π)(?:/{_NUMBER})?")

@@ -43,7 +43,7 @@ from equipoise.robot.formats.link_table import (
     read_pose,
 )
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
-from equipoise.robot.tree import check_tree
+from equipoise.robot.tree import check_tree, checked_name
 
 JOINT_KEYS = (
     "name",
@@ -87,7 +87,7 @@ def read_tree_toml(table: Mapping[str, Any], source: str) -> Description:
         links.append(read_link(entry, name, estimated, spans.get(name)))
     root = check_tree(links, joints, source)
     return Description(
-        file.text("name", source),
+        checked_name("robot", file.text("name", source), source),
         tuple(links),
         tuple(joints),
         root,

@@ -8,7 +8,6 @@ so that every joint kind survives a round trip through this format.
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -28,8 +27,8 @@ from equipoise.robot.description import (
     rotation_from_rpy,
     transform,
 )
-from equipoise.robot.formats.mesh_path import resolve_mesh
-from equipoise.robot.tree import check_tree
+from equipoise.robot.formats.mesh_file import resolve_mesh
+from equipoise.robot.tree import LARGEST, check_tree, checked_name
 
 KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
 
@@ -54,7 +53,7 @@ def read_urdf(root: Element, path: Path) -> Description:
     joints = tuple(reader.joint(element) for element in root.findall("joint"))
     # urdfdom, and so Pinocchio, visits the joints below a link by name
     joints = tuple(sorted(joints, key=lambda joint: joint.name))
-    name = root.get("name") or path.stem
+    name = checked_name("robot", root.get("name") or path.stem, str(path))
     root_name = check_tree(links, joints, str(path))
     return _without_explicit_floating_base(
         Description(name, links, joints, root_name, tuple(reader.notices))
@@ -142,15 +141,18 @@ class _Reader:
         match element.tag:
             case "box":
                 size = self.vector(element, "size", 3, where + ", box size")
+                self.refuse_flat("box", size, where)
                 return Shape("box", size, pose)
             case "sphere":
                 size = (self.number(element, "radius", where + ", sphere radius"),)
+                self.refuse_flat("sphere", size, where)
                 return Shape("sphere", size, pose)
             case "cylinder" | "capsule" as kind:
                 size = (
                     self.number(element, "radius", f"{where}, {kind} radius"),
                     self.number(element, "length", f"{where}, {kind} length"),
                 )
+                self.refuse_flat(kind, size, where)
                 return Shape(
                     "cylinder" if kind == "cylinder" else "capsule", size, pose
                 )
@@ -159,9 +161,16 @@ class _Reader:
                 scale = self.vector(
                     element, "scale", 3, where + ", mesh scale", (1.0, 1.0, 1.0)
                 )
+                if 0.0 in scale:
+                    raise self.error(f"{where} has a mesh whose scale holds a zero")
                 return Shape("mesh", scale, pose, resolve_mesh(name, self.path), name)
         self.notices.append(f"{where}: shape '{element.tag}' is not known and left out")
         return None
+
+    def refuse_flat(self, kind: str, size: tuple[float, ...], where: str) -> None:
+        if min(size) <= 0.0:
+            values = " ".join(f"{value:g}" for value in size)
+            raise self.error(f"{where} has a {kind} of size {values}, not above zero")
 
     def joint(self, element: Element) -> Joint:
         name = element.get("name")
@@ -288,7 +297,7 @@ class _Reader:
             raise self.error(f"{where} is missing")
         value = self.to_float(text, f"{where}, {key}", finite=finite)
         # urdfdom refuses "inf", so exporters write the largest number for it
-        unlimited = not finite and abs(value) >= sys.float_info.max
+        unlimited = not finite and abs(value) > LARGEST
         return math.copysign(math.inf, value) if unlimited else value
 
     def to_float(self, text: str, where: str, *, finite: bool = True) -> float:
@@ -298,4 +307,6 @@ class _Reader:
             value = math.nan
         if math.isnan(value) or (finite and math.isinf(value)):
             raise self.error(f"{where}: '{text}' is not a finite number")
+        if finite and abs(value) > LARGEST:
+            raise self.error(f"{where}: '{text}' is impossibly large")
         return value

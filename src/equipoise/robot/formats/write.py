@@ -10,9 +10,10 @@ from equipoise.errors import EquipoiseError, NameNotFoundError, RobotFileError
 from equipoise.robot.description import Description, Inertial
 from equipoise.robot.formats.atomic_file import (
     write_bytes_atomically,
-    write_text_atomically,
+    write_files_atomically,
 )
-from equipoise.robot.formats.export import to_mjcf, to_urdf
+from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf
 from equipoise.robot.formats.settings_text import to_settings_toml
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
@@ -105,10 +106,9 @@ def export_robot(
             raise EquipoiseError(
                 f"{file}: exists already; it is replaced only on demand"
             )
-    text = exports[path.suffix.lower()](robot.description)
+    document = exports[path.suffix.lower()](robot.description)
     settings = to_settings_toml(robot)
-    write_text_atomically(path, text)
-    write_text_atomically(beside, settings)
+    write_files_atomically({path: document.encode(), beside: settings.encode()})
     return path, beside
 
 

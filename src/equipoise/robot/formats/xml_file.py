@@ -1,9 +1,21 @@
-"""Reading XML that strangers wrote: bounded, without entities, errors on one line."""
+"""XML in and out.
+
+What strangers wrote is read bounded, without entities, with errors on one line; what
+is written keeps every bit of its numbers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import (
+    Comment,
+    Element,
+    ParseError,
+    SubElement,
+    indent,
+    tostring,
+)
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
@@ -57,3 +69,25 @@ def parse_xml(content: bytes, path: Path) -> Element:
     except (ValueError, LookupError, RecursionError) as error:
         raise RobotFileError(f"{path}: not readable as XML: {error}") from error
     return root
+
+
+def numbers(values: Iterable[float]) -> str:
+    """Write numbers so that reading them gives the same bits."""
+    return " ".join(repr(float(value)) for value in values)
+
+
+def add(parent: Element, tag: str, **attributes: str | None) -> Element:
+    """Append an element; attributes that are None are left out."""
+    given = {key: value for key, value in attributes.items() if value is not None}
+    return SubElement(parent, tag, given)
+
+
+def add_comment(parent: Element, text: str) -> None:
+    """Append a comment, whatever the text holds."""
+    parent.append(Comment(f" {text.replace('--', '- -')} "))
+
+
+def document(root: Element) -> str:
+    """Return an indented XML document."""
+    indent(root)
+    return f'<?xml version="1.0"?>\n{tostring(root, encoding="unicode")}\n'

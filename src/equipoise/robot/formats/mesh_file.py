@@ -1,4 +1,4 @@
-"""Where the mesh files are that a robot file names."""
+"""Where the mesh files are that a robot file names, and which MuJoCo can read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from pathlib import Path, PurePosixPath
 
 from equipoise.errors import RobotFileError
+
+STL_HEADER_BYTES = 84
+STL_TRIANGLE_BYTES = 50
+MOST_STL_TRIANGLES = 200_000
 
 
 def resolve_mesh(name: str, robot_file: Path) -> Path | None:
@@ -38,6 +42,27 @@ def resolve_mesh(name: str, robot_file: Path) -> Path | None:
         return _in_packages(rest, robot_file)
     except (OSError, ValueError):  # over-long names, embedded NUL
         return None
+
+
+def mujoco_reads(mesh: Path) -> bool:
+    """Whether MuJoCo reads a mesh file: OBJ, its own MSH, and binary STL.
+
+    Text STL and COLLADA are what robot files often name and MuJoCo refuses.
+    """
+    suffix = mesh.suffix.lower()
+    if suffix != ".stl":
+        return suffix in (".obj", ".msh")
+    try:
+        with mesh.open("rb") as file:
+            header = file.read(STL_HEADER_BYTES)
+        if len(header) < STL_HEADER_BYTES:
+            return False
+        count = int.from_bytes(header[-4:], "little")
+        size = mesh.stat().st_size
+    except OSError:
+        return False
+    whole = size == STL_HEADER_BYTES + STL_TRIANGLE_BYTES * count
+    return whole and 0 < count <= MOST_STL_TRIANGLES
 
 
 def _in_packages(package_path: str, robot_file: Path) -> Path | None:
