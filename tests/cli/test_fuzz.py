@@ -28,6 +28,7 @@ SEED = os.environ.get("EQUIPOISE_FUZZ_SEED")
 EXAMPLES = os.environ.get("EQUIPOISE_FUZZ_EXAMPLES")
 Test = TypeVar("Test", bound=Callable[..., None])
 
+NUMBERS = ["0", "-1", "1", "0.3", "-0.001", "1e-9", "1e-300", "1e9", "1e300", "nan"]
 WORDS = [
     "",
     "nan",
@@ -278,8 +279,13 @@ def mutated_toml(text: str, dice_seed: int) -> str:
     for _ in range(dice.randint(1, 3)):
         lines = text.splitlines()
         spots = [k for k, line in enumerate(lines) if " = " in line]
-        kind = dice.randrange(6)
-        if kind <= 1 and spots:  # another value
+        numbers = list(re.finditer(r"-?\d+\.?\d*", text))
+        kind = dice.choices(range(5), (5, 2, 1, 1, 1))[0]
+        if kind == 0 and numbers:  # another number
+            spot = dice.choice(numbers)
+            word = dice.choice(NUMBERS)
+            lines = (text[: spot.start()] + word + text[spot.end() :]).splitlines()
+        elif kind == 1 and spots:  # another value
             k = dice.choice(spots)
             lines[k] = f"{lines[k].partition(' = ')[0]} = {dice.choice(TOML_VALUES)}"
         elif kind == 2 and lines:  # a line less
@@ -290,45 +296,42 @@ def mutated_toml(text: str, dice_seed: int) -> str:
                 lines[k].partition(" = ") for k in (a, b)
             )
             lines[a], lines[b] = f"{key_a} = {value_b}", f"{key_b} = {value_a}"
-        elif kind == 4 and spots:  # another key
+        elif spots:  # another key
             k = dice.choice(spots)
             word = dice.choice(["xyz", "mass", "name", '"\\u001b"', "left", "rows"])
             lines[k] = f"{word} = {lines[k].partition(' = ')[2]}"
-        elif lines:  # another number inside a value
-            numbers = list(re.finditer(r"-?\d+\.?\d*", text))
-            spot = dice.choice(numbers) if numbers else None
-            if spot is not None:
-                word = dice.choice(["0", "-1", "nan", "inf", "1e300", '"a"', "1e-300"])
-                lines = (text[: spot.start()] + word + text[spot.end() :]).splitlines()
         text = "\n".join(lines)
     return text
 
 
 def mutated(text: str, dice_seed: int) -> str:
-    """Break a document in a few random places."""
+    """Break an XML document in a few random places."""
     dice = random.Random(dice_seed)
     for _ in range(dice.randint(1, 3)):
-        kind = dice.randrange(5)
         quoted = list(re.finditer(r'"[^"]*"', text))
+        numbers = list(re.finditer(r"(?<=[\s\"])-?\d+\.?\d*(?=[\s\"])", text))
+        closed = list(re.finditer(r"<[^>]+/>", text))
         tags = list(re.finditer(r"<[^>]+>", text))
-        if kind == 0 and quoted:  # another value
+        kind = dice.choices(range(7), (5, 4, 3, 2, 2, 1, 1))[0]
+        if kind == 0 and numbers:  # another number
+            spot = dice.choice(numbers)
+            text = text[: spot.start()] + dice.choice(NUMBERS) + text[spot.end() :]
+        elif kind == 1 and quoted:  # another value
             spot = dice.choice(quoted)
             text = f'{text[: spot.start()]}"{dice.choice(WORDS)}"{text[spot.end() :]}'
-        elif kind == 1 and tags:  # a tag less
+        elif kind == 2 and len(quoted) > 1:  # two values exchanged
+            a, b = sorted(dice.sample(quoted, 2), key=lambda match: match.start())
+            between = text[a.end() : b.start()]
+            text = text[: a.start()] + b[0] + between + a[0] + text[b.end() :]
+        elif kind == 3 and closed:  # an element less
+            spot = dice.choice(closed)
+            text = text[: spot.start()] + text[spot.end() :]
+        elif kind == 4 and closed:  # an element elsewhere too
+            spot, place = dice.choice(closed), dice.choice(tags)
+            text = text[: place.end()] + spot[0] + text[place.end() :]
+        elif kind == 5 and tags:  # a tag less
             spot = dice.choice(tags)
             text = text[: spot.start()] + text[spot.end() :]
-        elif kind == 2 and tags:  # a tag twice
-            spot = dice.choice(tags)
-            text = text[: spot.end()] + spot[0] + text[spot.end() :]
-        elif kind == 3 and len(quoted) > 1:  # two values exchanged
-            a, b = sorted(dice.sample(quoted, 2), key=lambda match: match.start())
-            text = (
-                text[: a.start()]
-                + b[0]
-                + text[a.end() : b.start()]
-                + a[0]
-                + text[b.end() :]
-            )
         elif text:  # cut short
             text = text[: dice.randrange(len(text))]
     return text

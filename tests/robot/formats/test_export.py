@@ -13,6 +13,7 @@ import pinocchio as pin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from random_trees import random_inertial
 
 from equipoise.errors import EquipoiseError, RobotFileError
 from equipoise.robot.build import build_model
@@ -419,3 +420,12 @@ def test_unwritable_places_are_named(tmp_path: Path) -> None:
         write_text_atomically(tmp_path / "no" / "f", "")
     with pytest.raises(EquipoiseError, match="is a folder"):
         write_text_atomically(tmp_path, "")
+
+
+def test_shapes_without_size_are_left_out_of_mjcf() -> None:
+    """Contact points drawn as spheres of radius zero do not stop MuJoCo."""
+    inertial = random_inertial(np.random.default_rng(1))
+    link = Link("a", inertial, (Shape("sphere", (0.0,)),))
+    text = to_mjcf(Description("points", (link,), (), "a"))
+    assert "size zero" in text
+    assert mujoco.MjModel.from_xml_string(text).ngeom == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,22 @@ def test_joints_about_any_axis_equal_pinocchio(kind: str) -> None:
     np.testing.assert_allclose(poses[0], poses[1], atol=1e-14)
 
 
+def test_negative_speed_and_effort_mean_no_limit() -> None:
+    """Files of real robots write -1 for a limit that there is not; it is said."""
+    text = robot_text(
+        LINK.format("a"),
+        LINK.format("b"),
+        JOINT.format("j", "revolute", "a", "b", "").replace(
+            'effort="1" velocity="1"', 'effort="-1" velocity="-1"'
+        ),
+    )
+    path = Path("text.urdf")
+    description = read_urdf(parse_xml(text.encode(), path), path)
+    joint = description.joint_by_name["j"]
+    assert joint.effort_limit == joint.velocity_limit == math.inf
+    assert len(description.notices) == 2
+
+
 def test_helical_joint_advances_by_its_pitch() -> None:
     """A turn of q radians moves the child by pitch · q along the axis."""
     text = robot_text(
@@ -215,11 +232,9 @@ def test_explicit_floating_base_is_not_doubled() -> None:
             robot_text(
                 LINK.format("a"),
                 LINK.format("b"),
-                JOINT.format("j", "revolute", "a", "b", "").replace(
-                    'effort="1"', 'effort="-1"'
-                ),
+                JOINT.format("j", "revolute", "a", "b", '<dynamics friction="-1"/>'),
             ),
-            "joint 'j' has effort limit -1",
+            "joint 'j' has friction -1",
         ),
         (
             robot_text(
@@ -252,10 +267,10 @@ def test_explicit_floating_base_is_not_doubled() -> None:
         *(
             (robot_text(LINK.format("a").replace("</link>", f"{shape}</link>")), words)
             for shape, words in (
-                (SHAPE.format('sphere radius="-0.005"'), "'a' has a sphere of size"),
-                (SHAPE.format('box size="1 0 1"'), "a box of size 1 0 1, not above"),
-                (SHAPE.format('cylinder radius="1" length="-1"'), "cylinder of size"),
-                (SHAPE.format('capsule radius="0" length="1"'), "capsule of size 0 1"),
+                (SHAPE.format('sphere radius="-0.005"'), "'a' has a sphere of neg"),
+                (SHAPE.format('box size="1 -2 1"'), "a box of negative size 1 -2 1"),
+                (SHAPE.format('cylinder radius="1" length="-1"'), "negative size 1 -1"),
+                (SHAPE.format('capsule radius="-1" length="1"'), "capsule of negative"),
                 (SHAPE.format('mesh filename="m.stl" scale="1 0 1"'), "holds a zero"),
                 (SHAPE.format('mesh filename="m.stl" scale="1 inf 1"'), "'inf' is not"),
             )

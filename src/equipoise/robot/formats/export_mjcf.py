@@ -193,6 +193,9 @@ class _Writer:
     def shape(self, body: Element, shape: Shape, solid: bool) -> None:
         size: str | None = None
         mesh: str | None = None
+        if shape.kind != "mesh" and min(shape.size) <= 0.0:
+            add_comment(body, f"{shape.kind} of size zero is left out")
+            return
         match shape.kind:
             case "box":
                 size = numbers(0.5 * edge for edge in shape.size)

@@ -141,18 +141,18 @@ class _Reader:
         match element.tag:
             case "box":
                 size = self.vector(element, "size", 3, where + ", box size")
-                self.refuse_flat("box", size, where)
+                self.refuse_negative("box", size, where)
                 return Shape("box", size, pose)
             case "sphere":
                 size = (self.number(element, "radius", where + ", sphere radius"),)
-                self.refuse_flat("sphere", size, where)
+                self.refuse_negative("sphere", size, where)
                 return Shape("sphere", size, pose)
             case "cylinder" | "capsule" as kind:
                 size = (
                     self.number(element, "radius", f"{where}, {kind} radius"),
                     self.number(element, "length", f"{where}, {kind} length"),
                 )
-                self.refuse_flat(kind, size, where)
+                self.refuse_negative(kind, size, where)
                 return Shape(
                     "cylinder" if kind == "cylinder" else "capsule", size, pose
                 )
@@ -167,10 +167,11 @@ class _Reader:
         self.notices.append(f"{where}: shape '{element.tag}' is not known and left out")
         return None
 
-    def refuse_flat(self, kind: str, size: tuple[float, ...], where: str) -> None:
-        if min(size) <= 0.0:
+    def refuse_negative(self, kind: str, size: tuple[float, ...], where: str) -> None:
+        # zero stays: files for Drake mark contact points by spheres without radius
+        if min(size) < 0.0:
             values = " ".join(f"{value:g}" for value in size)
-            raise self.error(f"{where} has a {kind} of size {values}, not above zero")
+            raise self.error(f"{where} has a {kind} of negative size {values}")
 
     def joint(self, element: Element) -> Joint:
         name = element.get("name")
@@ -185,8 +186,8 @@ class _Reader:
         lower, upper = -math.inf, math.inf
         velocity = effort = math.inf
         if limit is not None:
-            velocity = self.number(limit, "velocity", where, math.inf, finite=False)
-            effort = self.number(limit, "effort", where, math.inf, finite=False)
+            velocity = self.magnitude(limit, "velocity", where)
+            effort = self.magnitude(limit, "effort", where)
             if kind != "continuous":
                 lower = self.number(limit, "lower", where, 0.0, finite=False)
                 upper = self.number(limit, "upper", where, 0.0, finite=False)
@@ -223,6 +224,16 @@ class _Reader:
             else self.number(pitch_element, "value", where + ", pitch"),
             None if mimic is None else mimic.get("joint"),
         )
+
+    def magnitude(self, limit: Element, key: str, where: str) -> float:
+        """Return a limit of speed or effort; -1 is written for none, as in Atlas."""
+        value = self.number(limit, key, where, math.inf, finite=False)
+        if value >= 0.0:
+            return value
+        self.notices.append(
+            f"{where} has {key} limit {value:g}, which is negative: taken as unlimited"
+        )
+        return math.inf
 
     def kind(self, element: Element, where: str) -> JointKind:
         text = element.get("type", "")
