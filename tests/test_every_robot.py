@@ -20,7 +20,9 @@ from equipoise.kinematics import dh_limb
 from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.description import Array, Description, Inertial, frozen_array
 from equipoise.robot.formats.dh import read_dh_limbs
-from equipoise.robot.formats.export import to_mjcf, to_urdf
+from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.mujoco_state import to_mujoco
 
 COUNT = 1000
 CATALOGUE = ["humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link"]
@@ -140,22 +142,14 @@ def test_limbs_and_base_add_up(robot: eq.Robot, states: tuple[Array, Array]) -> 
 
 
 def test_com_equals_mujoco(robot: eq.Robot, states: tuple[Array, Array]) -> None:
-    """MuJoCo's subtree_com of the exported robot, and both links' frames."""
-    q, _ = states
+    """MuJoCo's subtree_com of the exported robot, in the same configurations."""
+    q, v = states
     model = mujoco.MjModel.from_xml_string(to_mjcf(for_mujoco(robot.description)))
     data = mujoco.MjData(model)
     free = int(np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)[0])
-    joints = [
-        (joint.idx_q, model.joint(name).qposadr[0])
-        for joint, name in zip(
-            robot.model.joints[2:], robot.model.names[2:], strict=True
-        )
-    ]
-    position = eq.com(robot, q)
-    for row, expected in zip(q, position, strict=True):
-        data.qpos[:7] = row[[0, 1, 2, 6, 3, 4, 5]]
-        for ours, theirs in joints:
-            data.qpos[theirs] = row[ours]
+    positions = to_mujoco(robot.model, model, q, v).qpos
+    for qpos, expected in zip(positions, eq.com(robot, q), strict=True):
+        data.qpos[:] = qpos
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         equal(data.subtree_com[model.jnt_bodyid[free]], expected, EQUAL_TO_MUJOCO)

@@ -14,6 +14,10 @@ class RobotFileError(EquipoiseError):
     """A robot file is missing, malformed, unsafe or physically impossible."""
 
 
+class ExportError(EquipoiseError):
+    """The robot holds something that the file format cannot express."""
+
+
 class UnknownRobotError(EquipoiseError):
     """A name is neither in the catalogue nor a file."""
 

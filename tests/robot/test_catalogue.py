@@ -2,7 +2,6 @@ import math
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,8 @@ from equipoise.robot.catalogue import (
     catalogue_summary,
     read_catalogue,
     read_catalogue_table,
-    read_description,
 )
-from equipoise.robot.description import Array, Description, rotation_from_rpy
+from equipoise.robot.description import Array, rotation_from_rpy
 from equipoise.robot.formats.dh import read_dh
 from equipoise.robot.formats.tree_toml import read_tree_toml
 
@@ -470,21 +468,3 @@ def test_tree_errors(section: str, key: str, value: object, message: str) -> Non
         read_tree_toml(table, "stick.toml")
     assert str(caught.value).startswith("stick.toml")
     assert message in str(caught.value)
-
-
-def test_own_file(tmp_path: Path) -> None:
-    """A user's TOML is read as a catalogue file, named after itself if unnamed."""
-    path = tmp_path / "mine.toml"
-    path.write_text(TREE.replace('name = "stick"\n', "", 1), encoding="utf-8")
-    description, settings = read_description(path)
-    assert isinstance(description, Description)
-    assert description.name == "mine"
-    assert settings == {}
-
-
-def test_file_without_robot(tmp_path: Path) -> None:
-    """A TOML without links or DH limbs is refused with what it should hold."""
-    path = tmp_path / "empty.toml"
-    path.write_text('title = "nothing"\n', encoding="utf-8")
-    with pytest.raises(RobotFileError, match=r"holds no robot: neither \[dh.LIMB\]"):
-        read_description(path)

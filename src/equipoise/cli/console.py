@@ -28,6 +28,11 @@ def make_console() -> Console:
     return PlainConsole(markup=False, highlight=False, width=width)
 
 
+def printable(text: str) -> str:
+    """Return text on one line, without what a terminal would obey."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:
     """Return a table with a plain head.
 

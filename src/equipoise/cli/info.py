@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from equipoise.cli.console import make_console, make_table
+from equipoise.cli.console import make_console, make_table, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,8 @@ def _print(facts: dict[str, Any], every_link: bool) -> None:
     _print_soles(console, facts)
     for title, key in (("assumed", "assumptions"), ("warning", "warnings")):
         for sentence in facts[key]:
-            console.print(f"{title}: {sentence}", style=_style(title), soft_wrap=True)
+            line = printable(f"{title}: {sentence}")
+            console.print(line, style=_style(title), soft_wrap=True)
     if not facts["warnings"]:
         console.print("no warnings")
 

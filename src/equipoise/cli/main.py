@@ -15,6 +15,7 @@ from typing import Annotated
 import tyro
 
 from equipoise import __version__
+from equipoise.cli.console import printable
 from equipoise.cli.export import Export
 from equipoise.cli.info import Info
 from equipoise.cli.robots import Robots
@@ -106,8 +107,7 @@ def _explain(error: Exception) -> int:
 
 def _complain(message: str, status: int) -> int:
     """Print one printable line, no longer than anybody reads."""
-    line = "".join(c if c.isprintable() else " " for c in message)
-    line = " ".join(line.split())
+    line = printable(message)
     if len(line) > LONGEST_COMPLAINT:
         line = f"{line[: LONGEST_COMPLAINT - 1]}…"
     if sys.stderr is not None:

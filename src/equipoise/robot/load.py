@@ -28,9 +28,10 @@ from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
 from equipoise.robot.anatomy.soles import find_sole
 from equipoise.robot.build import build_model
-from equipoise.robot.catalogue import catalogue_names, read_catalogue, read_description
+from equipoise.robot.catalogue import catalogue_names, read_catalogue
 from equipoise.robot.description import Array, Description, frozen_array
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.robot_toml import read_robot_toml
 from equipoise.robot.formats.settings import (
     LIMBS,
     SIDES,
@@ -106,7 +107,7 @@ def _exists(text: str) -> bool:
 
 def _read_file(path: Path) -> tuple[Description, Settings]:
     if path.suffix.lower() == ".toml":
-        description, table = read_description(path)
+        description, table = read_robot_toml(path)
         return description, parse_settings(table, str(path))
     root = parse_xml(read_bytes(path), path)
     if root.tag == "robot":

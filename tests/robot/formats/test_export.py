@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import random_inertial
 
-from equipoise.errors import EquipoiseError, RobotFileError
+from equipoise.errors import EquipoiseError, ExportError, RobotFileError
 from equipoise.robot.build import build_model
 from equipoise.robot.description import (
     JOINT_KINDS,
@@ -29,7 +29,7 @@ from equipoise.robot.description import (
     transform,
 )
 from equipoise.robot.formats.atomic_file import write_text_atomically
-from equipoise.robot.formats.export_mjcf import ExportError, to_mjcf
+from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.urdf import read_urdf

@@ -13,6 +13,7 @@ from equipoise.robot.anatomy.polygon import convex_hull, distance_outside_polygo
 from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Side, Sole
+from equipoise.robot.tree import LARGEST
 
 LEVELLING_STEPS = 100
 LARGEST_STEP = 0.2  # rad, so that no joint runs away near a singular posture
@@ -158,7 +159,7 @@ def with_joint_positions(
             values = np.atleast_1d(np.asarray(value, dtype=np.float64))
         except (TypeError, ValueError):
             values = np.array([np.nan])
-        if np.asarray(value).dtype == np.bool_:
+        if np.asarray(value).dtype == np.bool_ or not (np.abs(values) < LARGEST).all():
             values = np.array([np.nan])
         if joint.nq == 2 and values.shape == (1,):
             values = np.array([np.cos(values[0]), np.sin(values[0])])

@@ -121,7 +121,7 @@ def find_sole(
 
     ground = min(map(bottom, feet))
     leg = skeleton.stretched(path)
-    touching = [foot for foot in feet if bottom(foot) - ground < SLAB * leg]
+    touching = [foot for foot in feet if bottom(foot) <= ground + SLAB * leg]
     # toes may have a joint of their own: the foot is the larger flat
     foot = max(touching, key=lambda foot: (_flat_of(skeleton, foot).area, foot.body))
     sole = _sole_of(skeleton, side, foot, forward)

@@ -11,7 +11,6 @@ from equipoise.errors import UnknownRobotError, suggest
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-    from pathlib import Path
 
     from equipoise.robot.description import Description
 
@@ -59,13 +58,6 @@ def read_catalogue(name: str) -> tuple[Description, dict[str, Any]]:
     from equipoise.robot.formats.robot_toml import split_robot_table
 
     return split_robot_table(read_catalogue_table(name), f"{name}.toml")
-
-
-def read_description(path: Path) -> tuple[Description, dict[str, Any]]:
-    """Read a user's file: the former name of ``read_robot_toml``."""
-    from equipoise.robot.formats.robot_toml import read_robot_toml
-
-    return read_robot_toml(path)
 
 
 def read_catalogue_table(name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import ExportError
 from equipoise.robot.description import Array, Description, Inertial, Joint, Link, Shape
 from equipoise.robot.formats.mesh_file import mujoco_reads
 from equipoise.robot.formats.mujoco_state import wxyz_from_xyzw
@@ -23,10 +23,6 @@ TYPES = {
 }
 SMALLEST = 1e-15  # mjMINVAL: masses and moments of moving bodies must be larger
 NARROWEST_RANGE = 1e-12  # MuJoCo wants upper limits above lower ones
-
-
-class ExportError(EquipoiseError):
-    """The robot holds something that the file format cannot express."""
 
 
 def to_mjcf(description: Description) -> str:

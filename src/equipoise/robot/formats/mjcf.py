@@ -31,7 +31,11 @@ from equipoise.robot.description import (
     transform,
 )
 from equipoise.robot.formats.mjcf_actuators import effort_limits, reflected
-from equipoise.robot.formats.mjcf_compile import compile_mjcf, import_mujoco
+from equipoise.robot.formats.mjcf_compile import (
+    CompiledMjcf,
+    compile_mjcf,
+    import_mujoco,
+)
 from equipoise.robot.formats.mjcf_files import check_references
 from equipoise.robot.formats.mjcf_shapes import ShapeReader
 from equipoise.robot.formats.mujoco_state import (
@@ -73,7 +77,7 @@ def read_mjcf(root: Element, path: Path) -> Description:
     check_references(root, path)
     compiled = compile_mjcf(root, path)
     _refuse_absurd_figures(compiled.model, path)
-    reader = _Reader(compiled.model, compiled.spec, path)
+    reader = _Reader(compiled, path)
     reader.read()
     notices = (*compiled.notices, *reader.notices, *_left_out(compiled.model, path))
     root_name = check_tree(reader.links, reader.joints, str(path))
@@ -90,14 +94,14 @@ def read_mjcf(root: Element, path: Path) -> Description:
 class _Reader:
     """Turns the bodies of one tree of a compiled model into links and joints."""
 
-    def __init__(self, model: Any, spec: Any, path: Path) -> None:
-        self.model = model
+    def __init__(self, compiled: CompiledMjcf, path: Path) -> None:
+        self.model: Any = compiled.model
         self.path = path
         self.notices: list[str] = []
         self.links: list[Link] = []
         self.joints: list[Joint] = []
-        self.efforts = effort_limits(model)
-        self.shapes = ShapeReader(model, spec, path)
+        self.efforts = effort_limits(self.model)
+        self.shapes = ShapeReader(compiled, path)
 
     def read(self) -> None:
         root = self.root_body()

@@ -8,11 +8,26 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
+import numpy as np
+
 from equipoise.errors import RobotFileError
+
+# A box of distinct edges that stands for a mesh, its corners in the order of
+# itertools.product, its faces outwards.
+STAND_IN_HALF = (3.0, 2.0, 1.0)
+STAND_IN_FACES = (
+    *(0, 1, 3, 0, 3, 2),
+    *(4, 6, 7, 4, 7, 5),
+    *(0, 4, 5, 0, 5, 1),
+    *(2, 3, 7, 2, 7, 6),
+    *(0, 2, 6, 0, 6, 4),
+    *(1, 5, 7, 1, 7, 3),
+)
 
 # MuJoCo's log settings and Python's warning filters are global to the process.
 _LOG_LOCK = threading.Lock()
@@ -26,11 +41,14 @@ class CompiledMjcf:
         model: ``mujoco.MjModel``.
         spec: ``mujoco.MjSpec`` that it was compiled from.
         notices: What was left out or warned of, one sentence each.
+        files_of_meshes: For each mesh of the spec, the name in the document and the
+            file; None for one given by its vertices.
     """
 
     model: Any
     spec: Any
     notices: tuple[str, ...]
+    files_of_meshes: tuple[tuple[str, Path] | None, ...]
 
 
 def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
@@ -60,13 +78,14 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
                 spec = mujoco.MjSpec.from_file(name, vfs=files)
             dropped = _drop_decoration(spec, path)
             _keep_everything_else(mujoco, spec)
+            files_of_meshes = _stand_in_for_meshes(mujoco, spec)
             model = spec.compile()
     except failures as error:
         raise RobotFileError(f"{path}: MuJoCo refuses it: {one_line(error)}") from error
     except (RecursionError, MemoryError) as error:
         raise RobotFileError(f"{path}: too large or too deeply nested") from error
     notices = [*dropped, *(f"MuJoCo warns: {one_line(text)}" for text in warned)]
-    return CompiledMjcf(model, spec, tuple(notices))
+    return CompiledMjcf(model, spec, tuple(notices), files_of_meshes)
 
 
 def import_mujoco(path: Path) -> Any:
@@ -124,6 +143,48 @@ def _keep_everything_else(mujoco: Any, spec: Any) -> None:
     spec.nkey = len(spec.keys)
 
 
+def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | None, ...]:
+    """Replace meshes that decide nothing by a small box, for time and memory.
+
+    MuJoCo reads every mesh and computes its inertia and hull. Where the body's
+    inertia is given, only the pose and scale of the mesh matter here; its vertices
+    are read from the file when they are needed.
+
+    Returns:
+        For each mesh, its name in the document and its file.
+    """
+    files = tuple(
+        (mesh.file, _mesh_path(spec, mesh)) if mesh.file else None
+        for mesh in spec.meshes
+    )
+    needed = {
+        geom.meshname
+        for geom in spec.geoms
+        if geom.meshname
+        and (geom.type != mujoco.mjtGeom.mjGEOM_MESH or _decides_inertia(geom, spec))
+    }
+    for mesh in spec.meshes:
+        if not mesh.file or (mesh.name or Path(mesh.file).stem) in needed:
+            continue
+        mesh.name = mesh.name or Path(mesh.file).stem
+        mesh.file = ""
+        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+        corners = np.array(list(product((-1.0, 1.0), repeat=3))) * STAND_IN_HALF
+        mesh.uservert = (corners / np.array(mesh.scale)).ravel()
+        mesh.userface = STAND_IN_FACES
+    return files
+
+
+def _decides_inertia(geom: Any, spec: Any) -> bool:
+    import mujoco
+
+    always = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    body = geom.parent
+    explicit = body.explicitinertial and spec.compiler.inertiafromgeom != always
+    weightless = geom.mass == 0.0 or geom.density == 0.0
+    return not (explicit or weightless or body.name == "world")
+
+
 def _drop_decoration(spec: Any, path: Path) -> list[str]:
     """Remove textures, skins, height fields and missing meshes; say what matters."""
     for material in spec.materials:
@@ -161,13 +222,8 @@ def _mesh_path(spec: Any, mesh: Any) -> Path:
 
 
 def _refuse_if_inertia_needs(geom: Any, file: str, spec: Any, path: Path) -> None:
-    mujoco = import_mujoco(path)
-    always = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
-    body = geom.parent
-    explicit = body.explicitinertial and spec.compiler.inertiafromgeom != always
-    if explicit or body.name == "world" or geom.mass == 0.0 or geom.density == 0.0:
-        return
-    raise RobotFileError(
-        f"{path}: mesh file '{file}' was not found, and the inertia of body "
-        f"'{body.name}' depends on it"
-    )
+    if _decides_inertia(geom, spec):
+        raise RobotFileError(
+            f"{path}: mesh file '{file}' was not found, and the inertia of body "
+            f"'{geom.parent.name}' depends on it"
+        )

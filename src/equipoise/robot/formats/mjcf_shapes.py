@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from equipoise.robot.description import (
     rotation_from_quaternion,
     transform,
 )
-from equipoise.robot.formats.mjcf_compile import import_mujoco
+from equipoise.robot.formats.mjcf_compile import CompiledMjcf, import_mujoco
 
 # Geoms without extent on a robot: nothing is lost by leaving them out.
 IGNORED = ("PLANE", "HFIELD")
@@ -24,11 +23,11 @@ IGNORED = ("PLANE", "HFIELD")
 class ShapeReader:
     """Reads the geoms of bodies, counting those that no shape can stand for."""
 
-    def __init__(self, model: Any, spec: Any, path: Path) -> None:
+    def __init__(self, compiled: CompiledMjcf, path: Path) -> None:
         self.mujoco = import_mujoco(path)
-        self.model = model
-        self.path = path
-        self.meshes = list(spec.meshes)
+        self.model = model = compiled.model
+        self.meshes = list(compiled.spec.meshes)
+        self.files = compiled.files_of_meshes
         self.paired = {int(g) for g in (*model.pair_geom1, *model.pair_geom2)}
         self.lost: Counter[str] = Counter()
 
@@ -90,8 +89,8 @@ class ShapeReader:
         latter.
         """
         model, index = self.model, int(self.model.geom_dataid[geom])
-        spec_mesh = self.meshes[index]
-        if not spec_mesh.file:
+        spec_mesh, named = self.meshes[index], self.files[index]
+        if named is None:
             self.lost["meshes given by vertices in the file are not supported"] += 1
             return None
         centred = np.eye(4)
@@ -103,13 +102,11 @@ class ShapeReader:
             self.lost["meshes with refquat and uneven scale are not supported"] += 1
             return None
         referred = transform(turn, -scale * (turn @ spec_mesh.refpos))
-        start = int(model.mesh_pathadr[index])
-        end = model.paths.index(b"\0", start)
-        file = self.path.absolute().parent / model.paths[start:end].decode()
+        name, file = named
         return Shape(
             "mesh",
             (float(scale[0]), float(scale[1]), float(scale[2])),
             frozen_array(placed @ np.linalg.inv(centred) @ referred),
             file if file.is_file() else None,
-            spec_mesh.file,
+            name,
         )

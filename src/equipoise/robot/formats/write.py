@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -142,19 +141,8 @@ def _write(
     if file is not None:
         content = rewrite(original, inertials, file)
     else:
-        content = export(with_inertials(description, inertials)).encode()
+        content = export(description.with_inertials(inertials)).encode()
     write_bytes_atomically(path, content)
-
-
-def with_inertials(
-    description: Description, inertials: Mapping[str, Inertial]
-) -> Description:
-    """Return the description with other masses in the links named."""
-    links = tuple(
-        dataclasses.replace(link, inertial=inertials.get(link.name, link.inertial))
-        for link in description.links
-    )
-    return dataclasses.replace(description, links=links)
 
 
 def _own_source(robot: Robot, root_tag: str) -> tuple[Path | None, bytes]:
