@@ -20,7 +20,8 @@ from equipoise.robot.description import (
     frozen_array,
     transform,
 )
-from equipoise.robot.model import Limb, Robot
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Limb
 
 
 def random_trees(max_joints: int = 9) -> st.SearchStrategy[Robot]:

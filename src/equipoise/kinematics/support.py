@@ -11,7 +11,8 @@ from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.description import Array
-from equipoise.robot.model import Robot, Side
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
 # Corners nearer than this to a line between others are not corners [m].
 CORNER_TOLERANCE = 1e-9

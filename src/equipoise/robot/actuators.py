@@ -7,7 +7,7 @@ import math
 from equipoise.errors import NameNotFoundError
 from equipoise.robot.description import Description, Joint
 from equipoise.robot.formats.settings import ActuatorSettings, Settings
-from equipoise.robot.model import Actuator
+from equipoise.robot.parts import Actuator
 
 NOT_GIVEN = "not given"
 ROBOT_FILE = "robot file"

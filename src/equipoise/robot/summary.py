@@ -9,7 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.robot.description import Array
-from equipoise.robot.model import Limb, Robot, Side
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Limb, Side
 
 
 class MassRow(TypedDict):

@@ -15,7 +15,7 @@ from equipoise.robot.anatomy.geometry import (
 from equipoise.robot.anatomy.orientation import Orientation
 from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, Description, Link, Shape
-from equipoise.robot.model import Limb, Side, Sole
+from equipoise.robot.parts import Limb, Side, Sole
 
 # Released files round inertias to few digits.
 TRIANGLE_TOLERANCE = 1e-3

@@ -9,7 +9,7 @@ from equipoise.robot.anatomy.pairs import main_path
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
 from equipoise.robot.description import Array
 from equipoise.robot.formats.settings import LimbSettings
-from equipoise.robot.model import Limb, LimbKind, Side
+from equipoise.robot.parts import Limb, LimbKind, Side
 
 DETECTED = "detected"
 

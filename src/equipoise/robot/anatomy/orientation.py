@@ -10,7 +10,7 @@ import numpy as np
 from equipoise.errors import RobotFileError
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
 from equipoise.robot.description import Array
-from equipoise.robot.model import Side
+from equipoise.robot.parts import Side
 
 # A direction this near to an axis of the root link is meant to be that axis: hips
 # of real files are a hair out of line.

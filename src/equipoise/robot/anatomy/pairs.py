@@ -20,7 +20,7 @@ from equipoise.robot.anatomy.names import (
     sideless,
 )
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
-from equipoise.robot.model import Side
+from equipoise.robot.parts import Side
 
 # Positions mirror each other within this share of the robot's extent.
 MIRROR_TOLERANCE = 0.02

@@ -12,7 +12,7 @@ from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.anatomy.polygon import convex_hull, distance_outside_polygon
 from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, frozen_array
-from equipoise.robot.model import Side, Sole
+from equipoise.robot.parts import Side, Sole
 from equipoise.robot.tree import LARGEST
 
 LEVELLING_STEPS = 100

@@ -21,7 +21,7 @@ from equipoise.robot.description import (
     frozen_array,
     transform,
 )
-from equipoise.robot.model import Side, Sole
+from equipoise.robot.parts import Side, Sole
 
 # Points this far above the lowest still belong to the sole, as a share of the
 # foot's size (rounded edges of meshes); toes and foot are on the ground together

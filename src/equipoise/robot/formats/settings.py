@@ -39,7 +39,7 @@ from equipoise.robot.description import (
 )
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
 from equipoise.robot.formats.xml_file import read_bytes
-from equipoise.robot.model import Side
+from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = ("left", "right")
 LIMBS = ("left_leg", "right_leg", "left_arm", "right_arm", "torso", "head")
@@ -69,7 +69,7 @@ class LimbSettings:
 
 @dataclass(frozen=True, eq=False)
 class SoleSettings:
-    """A sole as the TOML gives it; see :class:`~equipoise.robot.model.Sole`."""
+    """A sole as the TOML gives it; see :class:`~equipoise.robot.parts.Sole`."""
 
     link: str
     transform_sole_to_link: Array

@@ -10,7 +10,8 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.robot.description import Array, rpy_from_rotation
-from equipoise.robot.model import Actuator, Limb, Robot, Sole
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Actuator, Limb, Sole
 
 
 def to_settings_toml(robot: Robot) -> str:

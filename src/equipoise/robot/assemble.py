@@ -1,0 +1,335 @@
+"""From a description and settings to a robot: limbs, soles, actuators, postures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.errors import NameNotFoundError, RobotFileError
+from equipoise.robot.actuators import find_actuators
+from equipoise.robot.anatomy.checks import find_warnings
+from equipoise.robot.anatomy.limbs import share_out
+from equipoise.robot.anatomy.orientation import Orientation, find_orientation
+from equipoise.robot.anatomy.pairs import Pairs, find_pairs, is_upright
+from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.anatomy.posture import (
+    com_outside,
+    level_soles,
+    stand,
+    unevenness,
+    with_joint_positions,
+)
+from equipoise.robot.anatomy.skeleton import Path as BodyPath
+from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
+from equipoise.robot.anatomy.soles import find_sole
+from equipoise.robot.build import build_model
+from equipoise.robot.description import Array, Description, frozen_array
+from equipoise.robot.formats.settings import (
+    LIMBS,
+    SIDES,
+    PostureSettings,
+    Settings,
+    SoleSettings,
+)
+from equipoise.robot.model import NO_LEGS, Robot
+from equipoise.robot.parts import Side, Sole
+
+# Posture names in MJCF keyframes and settings that mean standing.
+STANDING_NAMES = ("standing", "stand", "home")
+LEVEL_TILT = 1e-3  # rad
+LEVEL_HEIGHT = 1e-3  # m
+
+
+def assemble(
+    description: Description, settings: Settings, source: Path | None
+) -> Robot:
+    """Turn a description into a robot: model, limbs, soles, actuators, postures.
+
+    Args:
+        description: Links and joints.
+        settings: What overrides detection.
+        source: The file that the description came from, or None.
+    """
+    return _Assembly(description, settings, source).robot()
+
+
+class _Assembly:
+    """The steps from a description to a robot, in order."""
+
+    def __init__(
+        self, description: Description, settings: Settings, source: Path | None
+    ) -> None:
+        self.description = description
+        self.settings = settings
+        self.source = source
+        self.label = str(source or description.name)
+        self.model = build_model(description)
+        self.neutral = neutral_within_limits(self.model)
+        self.assumptions = [*settings.assumptions, *description.assumptions]
+        self.warnings = list(description.notices)
+
+    def robot(self) -> Robot:
+        named = self.named_postures()
+        pairs, skeleton = self.find_pairs(named)
+        orientation = find_orientation(
+            skeleton, pairs.legs, self.settings.forward, self.settings.source
+        )
+        standing = [self.in_posture(named[n]) for n in STANDING_NAMES if n in named]
+        skeletons = [skeleton] + [
+            Skeleton(self.model, self.description, q, skeleton.up) for q in standing[:1]
+        ]
+        soles, legs = self.find_soles(skeletons, pairs.legs, orientation.forward)
+        limbs = share_out(
+            skeleton,
+            legs,
+            pairs.arms,
+            self.given_paths(skeleton, ("torso", "head")),
+            {side: self.in_body(sole) for side, sole in soles.items()},
+            self.settings.limbs,
+        )
+        self.add_sole_frames(soles)
+        postures = self.postures(named, legs, soles, orientation)
+        self.warnings += find_warnings(
+            self.description, self.model, limbs, soles, self.neutral, orientation
+        )
+        return Robot(
+            self.description.name,
+            self.model,
+            self.description,
+            limbs,
+            soles,
+            find_actuators(self.description, self.settings),
+            postures,
+            self.source,
+            tuple(self.assumptions),
+            tuple(self.warnings),
+        )
+
+    def named_postures(self) -> dict[str, PostureSettings]:
+        """Return the postures of the file and of the settings, checked."""
+        named = {
+            name: PostureSettings(positions, self.label)
+            for name, positions in self.description.postures.items()
+        } | dict(self.settings.postures)
+        for posture in named.values():
+            self.in_posture(posture)
+        return named
+
+    def in_posture(self, posture: PostureSettings) -> Array:
+        return with_joint_positions(
+            self.model, self.neutral, posture.positions, posture.source
+        )
+
+    def find_pairs(
+        self, named: Mapping[str, PostureSettings]
+    ) -> tuple[Pairs, Skeleton]:
+        """Find legs and arms: at the neutral posture, else standing; z up, else not."""
+        postures = [self.neutral]
+        postures += [self.in_posture(named[n]) for n in STANDING_NAMES if n in named]
+        given_up = self.settings.up
+        ups = [np.array([0.0, 0.0, 1.0]) if given_up is None else given_up]
+        if given_up is None:
+            ups += [sign * np.eye(3)[axis] for axis in (1, 0) for sign in (1, -1)]
+            ups.append(-ups[0])
+        first: tuple[Pairs, Skeleton] | None = None
+        for up in ups:
+            for q in postures:
+                skeleton = Skeleton(self.model, self.description, q, up)
+                pairs = find_pairs(
+                    skeleton,
+                    _by_side(self.given_paths(skeleton, ("left_leg", "right_leg"))),
+                    _by_side(self.given_paths(skeleton, ("left_arm", "right_arm"))),
+                )
+                if first is None:
+                    self.refuse_overlaps(skeleton)
+                    first = pairs, skeleton
+                if len(pairs.legs) == 2 and (
+                    up is ups[0] or is_upright(skeleton, pairs)
+                ):
+                    self.say_what_was_assumed(pairs, up)
+                    return pairs, skeleton
+        assert first is not None
+        self.warnings.append(NO_LEGS + first[0].why_no_legs)
+        return first
+
+    def say_what_was_assumed(self, pairs: Pairs, up: Array) -> None:
+        if self.settings.up is None and up[2] < 0.5:
+            axis = "xyz"[int(np.argmax(np.abs(up)))]
+            sign = "-" if up.min() < 0 else "+"
+            self.assumptions.append(
+                f"up is {sign}{axis} of the root link: the feet are that way round"
+            )
+        if not pairs.sides_are_named and self.settings.forward is None:
+            self.assumptions.append(
+                "names do not tell left from right: the root link's axes do, "
+                "x (or y, where x is lateral) pointing forward"
+            )
+
+    def given_paths(
+        self, skeleton: Skeleton, names: tuple[str, ...]
+    ) -> dict[str, BodyPath]:
+        """Return the paths of limbs that the settings name."""
+        paths = {}
+        for name in names:
+            if name not in self.settings.limbs:
+                continue
+            given = self.settings.limbs[name]
+            path = tuple(self.body(joint, given.source) for joint in given.joints)
+            for upper, lower in pairwise(path):
+                if upper == lower or upper not in skeleton.path(lower):
+                    raise RobotFileError(
+                        f"{given.source}: limb '{name}': joint "
+                        f"'{skeleton.names[lower]}' is not below "
+                        f"'{skeleton.names[upper]}'"
+                    )
+            links = skeleton.links(path[-1])
+            if given.end_link is not None and given.end_link not in links:
+                raise RobotFileError(
+                    f"{given.source}: limb '{name}' cannot end at '{given.end_link}'; "
+                    f"with its last joint move {', '.join(links)}"
+                )
+            paths[name] = path
+        return paths
+
+    def refuse_overlaps(self, skeleton: Skeleton) -> None:
+        """Refuse limbs in the settings that share a body."""
+        taken: dict[int, str] = {}
+        for name, path in self.given_paths(skeleton, LIMBS).items():
+            bodies = set(path) if name == "torso" else skeleton.below(path[0])
+            if name != "torso" and (shared := bodies & taken.keys()):
+                other = taken[min(shared)]
+                raise RobotFileError(
+                    f"{self.settings.limbs[name].source}: limbs '{name}' and '{other}' "
+                    f"share joint '{skeleton.names[min(shared)]}'"
+                )
+            taken |= dict.fromkeys(bodies, name)
+
+    def body(self, joint: str, source: str) -> int:
+        if joint in ("universe", "root_joint") or not self.model.existJointName(joint):
+            names = list(self.model.names)[2:]
+            raise NameNotFoundError("joint", joint, names, source)
+        return int(self.model.getJointId(joint))
+
+    def find_soles(
+        self,
+        skeletons: list[Skeleton],
+        legs: Mapping[Side, BodyPath],
+        forward: Array,
+    ) -> tuple[dict[Side, Sole], dict[Side, BodyPath]]:
+        """Return the soles, and the legs cut off at the foot.
+
+        A foot that hangs at the neutral posture may be flat at the standing one: the
+        larger sole is the right one.
+        """
+        soles: dict[Side, Sole] = {}
+        feet: dict[Side, BodyPath] = {}
+        for side, path in legs.items():
+            given = self.settings.soles.get(side)
+            if given is not None:
+                soles[side] = self.given_sole(side, given, path)
+                frame = self.model.frames[self.model.getBodyId(given.link)]
+                foot = int(frame.parentJoint)
+            else:
+                found = [find_sole(s, side, path, forward) for s in skeletons]
+                soles[side], foot = max(
+                    found, key=lambda item: (round(item[0].area, 9), item[0].size)
+                )
+                if soles[side].origin.startswith("estimate"):
+                    self.assumptions.append(f"{side} sole: {soles[side].origin}")
+            feet[side] = path[: path.index(foot) + 1]
+        return soles, feet
+
+    def given_sole(self, side: Side, given: SoleSettings, path: BodyPath) -> Sole:
+        if given.link not in self.description.link_by_name:
+            names = [link.name for link in self.description.links]
+            raise NameNotFoundError("link", given.link, names, given.source)
+        frame = self.model.frames[self.model.getBodyId(given.link)]
+        if frame.parentJoint not in path:
+            raise RobotFileError(
+                f"{given.source}: sole link '{given.link}' is not part of the "
+                f"{side} leg"
+            )
+        return Sole(
+            side,
+            given.link,
+            frozen_array(given.transform_sole_to_link),
+            frozen_array(convex_hull(given.polygon_in_sole)),
+            given.source,
+        )
+
+    def in_body(self, sole: Sole) -> Array:
+        """Return the origin of a sole frame in the coordinates of the moving body."""
+        frame = self.model.frames[self.model.getBodyId(sole.link)]
+        return np.array(
+            frame.placement.act(np.array(sole.transform_sole_to_link[:3, 3]))
+        )
+
+    def add_sole_frames(self, soles: Mapping[Side, Sole]) -> None:
+        """Make the soles frames of the model, named as in REP-120."""
+        for side, sole in soles.items():
+            name = f"{side[0]}_sole"
+            if self.model.existFrame(name):
+                continue
+            link = self.model.getBodyId(sole.link)
+            parent = self.model.frames[link]
+            placement = parent.placement * pin.SE3(sole.transform_sole_to_link)
+            self.model.addFrame(
+                pin.Frame(
+                    name, parent.parentJoint, link, placement, pin.FrameType.OP_FRAME
+                )
+            )
+
+    def postures(
+        self,
+        named: Mapping[str, PostureSettings],
+        legs: Mapping[Side, BodyPath],
+        soles: Mapping[Side, Sole],
+        orientation: Orientation,
+    ) -> dict[str, Array]:
+        """Return all named postures, each with the soles on the ground."""
+        rotation = orientation.rotation_base_to_world
+        postures = {
+            name: stand(self.model, self.in_posture(posture), soles, rotation)
+            for name, posture in named.items()
+        }
+        given = next((named[name] for name in STANDING_NAMES if name in named), None)
+        q = self.neutral if given is None else self.in_posture(given)
+        if soles:
+            kept = set() if given is None else set(given.positions)
+            free = [
+                body
+                for path in legs.values()
+                for body in path
+                if self.model.names[body] not in kept
+            ]
+            q = level_soles(self.model, q, soles, free, orientation.up)
+            if com_outside(self.model, stand(self.model, q, soles, rotation), soles):
+                q = level_soles(
+                    self.model, q, soles, free, orientation.up, centre_com=True
+                )
+        postures["standing"] = stand(self.model, q, soles, rotation)
+        if soles:
+            self.warn_of_unsteadiness(postures["standing"], soles)
+        return postures
+
+    def warn_of_unsteadiness(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
+        off = unevenness(self.model, standing, soles)
+        if off.tilt > LEVEL_TILT or off.height > LEVEL_HEIGHT:
+            self.warnings.append(
+                "the soles are not level, standing: tilted by up to "
+                f"{np.degrees(off.tilt):.1f} degrees, {1000 * off.height:.1f} mm apart "
+                "in height"
+            )
+        if outside := com_outside(self.model, standing, soles):
+            self.warnings.append(
+                f"standing, the centre of mass is {1000 * outside:.0f} mm outside the "
+                "soles: the robot would fall over"
+            )
+
+
+def _by_side(paths: Mapping[str, BodyPath]) -> dict[Side, BodyPath]:
+    return {side: path for side in SIDES for n, path in paths.items() if side in n}
