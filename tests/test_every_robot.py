@@ -6,23 +6,20 @@ and to finite differences.
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
-import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
 from random_trees import random_states
 
 import equipoise as eq
+from benchmarks.agreement import mujoco_com
 from equipoise.kinematics import dh_limb
 from equipoise.robot.catalogue import read_catalogue_table
-from equipoise.robot.description import Array, Description, Inertial, frozen_array
+from equipoise.robot.description import Array
 from equipoise.robot.formats.dh import read_dh_limbs
-from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.export_urdf import to_urdf
-from equipoise.robot.formats.mujoco_state import to_mujoco
 
 COUNT = 1000
 CATALOGUE = ["humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link"]
@@ -143,39 +140,7 @@ def test_limbs_and_base_add_up(robot: eq.Robot, states: tuple[Array, Array]) -> 
 
 def test_com_equals_mujoco(robot: eq.Robot, states: tuple[Array, Array]) -> None:
     """MuJoCo's subtree_com of the exported robot, in the same configurations."""
-    q, v = states
-    model = mujoco.MjModel.from_xml_string(to_mjcf(for_mujoco(robot.description)))
-    data = mujoco.MjData(model)
-    free = int(np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)[0])
-    positions = to_mujoco(robot.model, model, q, v).qpos
-    for qpos, expected in zip(positions, eq.com(robot, q), strict=True):
-        data.qpos[:] = qpos
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        equal(data.subtree_com[model.jnt_bodyid[free]], expected, EQUAL_TO_MUJOCO)
-
-
-def for_mujoco(description: Description) -> Description:
-    """Return a robot that MuJoCo compiles: no shapes, and no link without mass.
-
-    Romeo's fingers have no mass and some of iCub's links no inertia, which MuJoCo
-    refuses; a picogram each moves no centre of mass by a picometre.
-    """
-    links = []
-    for link in description.links:
-        inertial = link.inertial
-        mass = 0.0 if inertial is None else inertial.mass
-        inertia = np.zeros((3, 3)) if inertial is None else inertial.inertia_in_link
-        moments = np.linalg.eigvalsh(inertia)
-        if mass == 0.0 or moments[0] <= 0.0 or moments[:2].sum() < moments[2]:
-            com = np.zeros(3) if inertial is None else inertial.com_in_link
-            inertial = Inertial(
-                max(mass, 1e-12), frozen_array(com), frozen_array(1e-6 * np.eye(3))
-            )
-        links.append(
-            dataclasses.replace(link, inertial=inertial, collisions=(), visuals=())
-        )
-    return dataclasses.replace(description, links=tuple(links))
+    equal(mujoco_com(robot, *states), eq.com(robot, states[0]), EQUAL_TO_MUJOCO)
 
 
 @pytest.mark.parametrize("name", ["mahru-1", "itu-biped"])
