@@ -37,7 +37,8 @@ class Robot:
         description: Links, joints and shapes as the file describes them.
         limbs: All limbs by name.
         soles: Soles by side; empty where none was found. They are frames of the
-            model as well, ``l_sole`` and ``r_sole``.
+            model as well, ``l_sole`` and ``r_sole``, unless the file has frames of
+            these names: then those are the file's own and may lie elsewhere.
         actuators: One for each joint of one degree of freedom.
         postures: Named configurations, read-only arrays of shape (nq,), each
             standing on z = 0 with the middle of the soles at x = y = 0, facing x.
