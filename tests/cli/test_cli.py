@@ -100,6 +100,12 @@ def test_info_as_json(humanoid_urdf: Path) -> None:
         assert len(facts["arms"][side]["joints"]) == 7
 
 
+def test_keys_are_the_same_without_arms() -> None:
+    """A robot without arms has null for them, so that readers need not ask."""
+    facts = json.loads(run("info", "itu-biped", "--json").stdout)
+    assert facts["arms"] == {"left": None, "right": None}
+
+
 def test_info_for_people() -> None:
     """The text shows mass, centre of mass, limbs, soles and assumptions."""
     result = run("info", "mahru-1", "--links")

@@ -98,6 +98,8 @@ def _print_limbs(console: Console, facts: dict[str, Any]) -> None:
     )
     for kind in ("legs", "arms"):
         for side, limb in facts[kind].items():
+            if limb is None:
+                continue
             table.add_row(
                 f"{side} {kind[:-1]}",
                 str(len(limb["joints"])),

@@ -30,7 +30,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
     Raises:
         LegsNotFoundError: If the robot has not two legs.
     """
-    legs = robot.legs
+    legs, arms = robot.legs, robot.arms
     poses = _link_poses(robot)
     com = pin.centerOfMass(robot.model, robot.data, robot.standing)
     return {
@@ -41,7 +41,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
         "dof": robot.nv,
         "joints": len(robot.model.names) - 2,
         "legs": {side: _leg(robot, side, leg) for side, leg in legs.items()},
-        "arms": {side: _limb(arm) for side, arm in robot.arms.items()},
+        "arms": {side: _limb(arms[side]) if side in arms else None for side in legs},
         "limbs": limb_masses(robot),
         "links": link_masses(robot, poses),
         "actuators": [
