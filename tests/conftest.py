@@ -9,6 +9,11 @@ import pytest
 from example_robots import example_robot
 from hypothesis import HealthCheck, settings
 
+import equipoise as eq
+
+CATALOGUE = ["humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link"]
+REAL = ["g1", "icub", "romeo", "talos"]
+
 settings.register_profile(
     "repeatable",
     derandomize=True,
@@ -42,8 +47,16 @@ def icub_urdf() -> Path:
     return Path(icub_models.get_model_file("iCubGazeboV2_5"))
 
 
-@pytest.fixture(scope="session", params=["g1", "talos", "romeo", "icub"])
+@pytest.fixture(scope="session", params=REAL)
 def humanoid_urdf(request: pytest.FixtureRequest) -> Path:
     """Each of the four humanoids in turn."""
     path: Path = request.getfixturevalue(f"{request.param}_urdf")
     return path
+
+
+@pytest.fixture(scope="session", params=CATALOGUE + REAL)
+def robot(request: pytest.FixtureRequest) -> eq.Robot:
+    """Every robot of the catalogue and four real humanoids in turn."""
+    if request.param in CATALOGUE:
+        return eq.load(request.param)
+    return eq.load(request.getfixturevalue(f"{request.param}_urdf"))

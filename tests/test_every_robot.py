@@ -22,18 +22,8 @@ from equipoise.robot.formats.dh import read_dh_limbs
 from equipoise.robot.formats.export_urdf import to_urdf
 
 COUNT = 1000
-CATALOGUE = ["humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link"]
-REAL = ["g1", "icub", "romeo", "talos"]
 EQUAL_TO_PINOCCHIO = 1e-10
 EQUAL_TO_MUJOCO = 1e-9
-
-
-@pytest.fixture(scope="module", params=CATALOGUE + REAL)
-def robot(request: pytest.FixtureRequest) -> eq.Robot:
-    """Each robot in turn."""
-    if request.param in CATALOGUE:
-        return eq.load(request.param)
-    return eq.load(request.getfixturevalue(f"{request.param}_urdf"))
 
 
 @pytest.fixture(scope="module")

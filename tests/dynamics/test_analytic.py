@@ -10,7 +10,7 @@ from random_trees import random_states, random_trees
 
 import equipoise as eq
 from equipoise.dynamics.analytic import analytic, point_jacobian
-from equipoise.dynamics.bodies import Body, bodies_at, skew
+from equipoise.dynamics.bodies import Body, bodies_at
 from equipoise.robot.description import Array
 
 States = list[tuple[Array, Array]]
@@ -39,7 +39,7 @@ def test_base_block_is_the_composite_inertia(robot: eq.Robot, states: States) ->
         com = to_base @ (eq.com(robot, q) - bodies[0].position)
         equal(block[:3, :3], robot.mass * np.eye(3), robot)  # Eq. (28)
         equal(block[3:, 3:], to_base @ inertia @ to_base.T, robot)
-        equal(block[:3, 3:], -robot.mass * skew(com), robot)  # Eq. (33)
+        equal(block[:3, 3:], -robot.mass * pin.skew(com), robot)  # Eq. (33)
 
 
 def test_cross_terms_of_base_and_limbs(robot: eq.Robot, states: States) -> None:
@@ -53,7 +53,7 @@ def test_cross_terms_of_base_and_limbs(robot: eq.Robot, states: States) -> None:
             j_v, j_w, *_ = point_jacobian(bodies, body, body.com, v)
             p = body.com - bodies[0].position
             force += body.mass * j_v  # Eq. (36)
-            moment += body.inertia @ j_w + body.mass * skew(p) @ j_v  # Eq. (37)
+            moment += body.inertia @ j_w + body.mass * pin.skew(p) @ j_v  # Eq. (37)
         for limb, rows in found.limb_rows.items():
             block = found.block("base", limb)
             equal(block[:3], to_base @ force[:, rows], robot)

@@ -14,6 +14,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.errors import ShapeError
+from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole
@@ -66,8 +67,8 @@ class Body:
     @cached_property
     def spatial_inertia(self) -> Array:
         """Inertia about the body's origin in body axes, linear part first, (6, 6)."""
-        lever = self.mass * skew(self.com_in_body)
-        about_origin = self.inertia_in_body - lever @ skew(self.com_in_body)
+        lever = self.mass * pin.skew(self.com_in_body)
+        about_origin = self.inertia_in_body - lever @ pin.skew(self.com_in_body)
         return np.block([[self.mass * np.eye(3), -lever], [lever, about_origin]])
 
     @cached_property
@@ -77,7 +78,7 @@ class Body:
         Its transpose maps spatial forces on the body to the parent.
         """
         rotation = self.rotation_to_parent.T
-        lever = -rotation @ skew(self.position_in_parent)
+        lever = -rotation @ pin.skew(self.position_in_parent)
         return np.block([[rotation, lever], [np.zeros((3, 3)), rotation]])
 
 
@@ -128,12 +129,5 @@ def bodies_at(robot: Robot, q: Array) -> list[Body]:
 
 def sole_point(robot: Robot, bodies: list[Body], sole: Sole) -> tuple[Body, Array]:
     """Return the body that a sole belongs to, and the sole frame's origin in it [m]."""
-    link = robot.model.frames[robot.frame_id(sole.link)]
-    point = (link.placement.homogeneous @ sole.transform_sole_to_link)[:3, 3]
-    return bodies[link.parentJoint - 1], point
-
-
-def skew(vector: Array) -> Array:
-    """Return the matrix of the cross product with a vector from the left."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    body, placement = placement_in_body(robot.model, sole)
+    return bodies[body - 1], np.array(placement.translation)

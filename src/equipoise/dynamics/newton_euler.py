@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.dynamics.bodies import (
@@ -26,7 +27,6 @@ from equipoise.dynamics.bodies import (
     Body,
     bodies_at,
     check_state,
-    skew,
     sole_point,
 )
 from equipoise.dynamics.equations import EquationsOfMotion
@@ -136,5 +136,5 @@ def _contact_jacobian(robot: Robot, bodies: list[Body], sole: Sole) -> Array:
 
 def _motion_cross(velocity: Array) -> Array:
     """Return the spatial cross product for motions; its negative transpose: forces."""
-    linear, angular = skew(velocity[:3]), skew(velocity[3:])
+    linear, angular = pin.skew(velocity[:3]), pin.skew(velocity[3:])
     return np.block([[angular, linear], [np.zeros((3, 3)), angular]])

@@ -7,6 +7,7 @@ that live across the branches of joint kinds badly.
 """
 
 # ruff: noqa: SIM109 (kernels have no `in`)
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from types import SimpleNamespace

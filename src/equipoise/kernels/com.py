@@ -1,5 +1,6 @@
 """Centre of mass of many configurations, and its Jacobian."""
 
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from types import SimpleNamespace

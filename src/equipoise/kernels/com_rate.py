@@ -1,6 +1,7 @@
 """Velocity of the centre of mass, and how its Jacobian changes with time."""
 
 # ruff: noqa: SIM109 (kernels have no `in`)
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from types import SimpleNamespace

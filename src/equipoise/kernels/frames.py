@@ -1,5 +1,6 @@
 """Pose and Jacobian of one frame in many configurations."""
 
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from types import SimpleNamespace

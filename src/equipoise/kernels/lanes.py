@@ -6,6 +6,7 @@ four configurations of the same robot together: in *lanes*. Every number becomes
 rows of lanes). On a GPU there is one lane and the same source.
 """
 
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from types import SimpleNamespace

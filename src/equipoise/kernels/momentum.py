@@ -1,5 +1,6 @@
 """Linear and angular momentum of many configurations."""
 
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from typing import Any

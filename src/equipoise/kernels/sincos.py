@@ -6,6 +6,7 @@ three parts (Cody and Waite), where short polynomials are exact to the last bit 
 two: the error is below 3·10⁻¹⁶ in float64 and 2·10⁻⁷ in float32.
 """
 
+# Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from typing import Any, NamedTuple

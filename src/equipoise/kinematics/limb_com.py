@@ -17,6 +17,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.kinematics.batch import Floats, check_target, device_tree
+from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
@@ -141,7 +142,7 @@ def _one_limb(robot: Robot, q_from_base: Array, limb: str) -> tuple[Array, Array
     if share == 0.0:
         return np.zeros(3), np.zeros((3, robot.nv))
     model = _limb_model(robot, limb)
-    data = model.createData()
+    data = workspace(model)
     jacobian = pin.jacobianCenterOfMass(model, data, q_from_base, False)
     return share * data.com[0], share * jacobian
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.frames import frame_pose
-from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -85,24 +85,7 @@ def polygon_margin(polygon: ArrayLike, points: ArrayLike) -> Array:
         raise ShapeError(
             f"points has shape {positions.shape}; (2,) or (m, 2) is needed"
         )
-    return _margin(convex_hull(corners), positions)
-
-
-def _margin(corners: Array, positions: Array) -> Array:
-    """Return :func:`polygon_margin` of a counter-clockwise convex polygon."""
-    edges = np.roll(corners, -1, axis=0) - corners
-    lengths_squared = np.einsum("ki,ki->k", edges, edges)
-    from_corners = positions[..., None, :] - corners
-    along = np.einsum("...ki,ki->...k", from_corners, edges)
-    share = np.clip(along / np.where(lengths_squared > 0.0, lengths_squared, 1.0), 0, 1)
-    offsets = from_corners - share[..., None] * edges
-    distance = np.sqrt(np.einsum("...ki,...ki->...k", offsets, offsets)).min(axis=-1)
-    if len(corners) < 3:
-        return np.asarray(-distance)
-    left_of = (
-        edges[:, 0] * from_corners[..., 1] - edges[:, 1] * from_corners[..., 0]
-    ).min(axis=-1)
-    return np.asarray(np.where(left_of >= 0.0, distance, -distance))
+    return signed_distance(convex_hull(corners), positions)
 
 
 def _true_corners(hull: Array) -> Array:
@@ -111,7 +94,7 @@ def _true_corners(hull: Array) -> Array:
     at = 0
     while at < len(kept) > 1:
         neighbours = np.array([kept[at - 1], kept[(at + 1) % len(kept)]])
-        if -_margin(neighbours, kept[at]) <= CORNER_TOLERANCE:
+        if -signed_distance(neighbours, kept[at]) <= CORNER_TOLERANCE:
             del kept[at]
             at = max(at - 1, 0)
         else:

@@ -25,8 +25,8 @@ from equipoise.robot.anatomy.posture import (
 )
 from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
-from equipoise.robot.anatomy.soles import find_sole
-from equipoise.robot.build import build_model
+from equipoise.robot.anatomy.soles import find_sole, placement_in_body
+from equipoise.robot.build import build_model, moving_joint_id
 from equipoise.robot.description import Array, Description, frozen_array
 from equipoise.robot.formats.settings import (
     LIMBS,
@@ -69,18 +69,28 @@ class _Assembly:
         self.label = str(source or description.name)
         self.model = build_model(description)
         self.neutral = neutral_within_limits(self.model)
+        self.named = {
+            name: PostureSettings(positions, self.label)
+            for name, positions in description.postures.items()
+        } | dict(settings.postures)
+        self.configurations = {
+            name: with_joint_positions(
+                self.model, self.neutral, posture.positions, posture.source
+            )
+            for name, posture in self.named.items()
+        }
+        self.standing_names = [name for name in STANDING_NAMES if name in self.named]
         self.assumptions = [*settings.assumptions, *description.assumptions]
         self.warnings = list(description.notices)
 
     def robot(self) -> Robot:
-        named = self.named_postures()
-        pairs, skeleton = self.find_pairs(named)
+        pairs, skeleton = self.find_pairs()
         orientation = find_orientation(
             skeleton, pairs.legs, self.settings.forward, self.settings.source
         )
-        standing = [self.in_posture(named[n]) for n in STANDING_NAMES if n in named]
         skeletons = [skeleton] + [
-            Skeleton(self.model, self.description, q, skeleton.up) for q in standing[:1]
+            Skeleton(self.model, self.description, self.configurations[n], skeleton.up)
+            for n in self.standing_names[:1]
         ]
         soles, legs = self.find_soles(skeletons, pairs.legs, orientation.forward)
         limbs = share_out(
@@ -88,11 +98,14 @@ class _Assembly:
             legs,
             pairs.arms,
             self.given_paths(skeleton, ("torso", "head")),
-            {side: self.in_body(sole) for side, sole in soles.items()},
+            {
+                side: np.array(placement_in_body(self.model, sole)[1].translation)
+                for side, sole in soles.items()
+            },
             self.settings.limbs,
         )
         self.add_sole_frames(soles)
-        postures = self.postures(named, legs, soles, orientation)
+        postures = self.postures(legs, soles, orientation)
         self.warnings += find_warnings(
             self.description, self.model, limbs, soles, self.neutral, orientation
         )
@@ -109,27 +122,10 @@ class _Assembly:
             tuple(self.warnings),
         )
 
-    def named_postures(self) -> dict[str, PostureSettings]:
-        """Return the postures of the file and of the settings, checked."""
-        named = {
-            name: PostureSettings(positions, self.label)
-            for name, positions in self.description.postures.items()
-        } | dict(self.settings.postures)
-        for posture in named.values():
-            self.in_posture(posture)
-        return named
-
-    def in_posture(self, posture: PostureSettings) -> Array:
-        return with_joint_positions(
-            self.model, self.neutral, posture.positions, posture.source
-        )
-
-    def find_pairs(
-        self, named: Mapping[str, PostureSettings]
-    ) -> tuple[Pairs, Skeleton]:
+    def find_pairs(self) -> tuple[Pairs, Skeleton]:
         """Find legs and arms: at the neutral posture, else standing; z up, else not."""
         postures = [self.neutral]
-        postures += [self.in_posture(named[n]) for n in STANDING_NAMES if n in named]
+        postures += [self.configurations[name] for name in self.standing_names]
         given_up = self.settings.up
         ups = [np.array([0.0, 0.0, 1.0]) if given_up is None else given_up]
         if given_up is None:
@@ -178,7 +174,10 @@ class _Assembly:
             if name not in self.settings.limbs:
                 continue
             given = self.settings.limbs[name]
-            path = tuple(self.body(joint, given.source) for joint in given.joints)
+            path = tuple(
+                moving_joint_id(self.model, joint, given.source)
+                for joint in given.joints
+            )
             for upper, lower in pairwise(path):
                 if upper == lower or upper not in skeleton.path(lower):
                     raise RobotFileError(
@@ -208,12 +207,6 @@ class _Assembly:
                 )
             taken |= dict.fromkeys(bodies, name)
 
-    def body(self, joint: str, source: str) -> int:
-        if joint in ("universe", "root_joint") or not self.model.existJointName(joint):
-            names = list(self.model.names)[2:]
-            raise NameNotFoundError("joint", joint, names, source)
-        return int(self.model.getJointId(joint))
-
     def find_soles(
         self,
         skeletons: list[Skeleton],
@@ -231,8 +224,7 @@ class _Assembly:
             given = self.settings.soles.get(side)
             if given is not None:
                 soles[side] = self.given_sole(side, given, path)
-                frame = self.model.frames[self.model.getBodyId(given.link)]
-                foot = int(frame.parentJoint)
+                foot, _ = placement_in_body(self.model, soles[side])
             else:
                 found = [find_sole(s, side, path, forward) for s in skeletons]
                 soles[side], foot = max(
@@ -261,13 +253,6 @@ class _Assembly:
             given.source,
         )
 
-    def in_body(self, sole: Sole) -> Array:
-        """Return the origin of a sole frame in the coordinates of the moving body."""
-        frame = self.model.frames[self.model.getBodyId(sole.link)]
-        return np.array(
-            frame.placement.act(np.array(sole.transform_sole_to_link[:3, 3]))
-        )
-
     def add_sole_frames(self, soles: Mapping[Side, Sole]) -> None:
         """Make the soles frames of the model, named as in REP-120."""
         for side, sole in soles.items():
@@ -275,17 +260,13 @@ class _Assembly:
             if self.model.existFrame(name):
                 continue
             link = self.model.getBodyId(sole.link)
-            parent = self.model.frames[link]
-            placement = parent.placement * pin.SE3(sole.transform_sole_to_link)
+            body, placement = placement_in_body(self.model, sole)
             self.model.addFrame(
-                pin.Frame(
-                    name, parent.parentJoint, link, placement, pin.FrameType.OP_FRAME
-                )
+                pin.Frame(name, body, link, placement, pin.FrameType.OP_FRAME)
             )
 
     def postures(
         self,
-        named: Mapping[str, PostureSettings],
         legs: Mapping[Side, BodyPath],
         soles: Mapping[Side, Sole],
         orientation: Orientation,
@@ -293,13 +274,13 @@ class _Assembly:
         """Return all named postures, each with the soles on the ground."""
         rotation = orientation.rotation_base_to_world
         postures = {
-            name: stand(self.model, self.in_posture(posture), soles, rotation)
-            for name, posture in named.items()
+            name: stand(self.model, q, soles, rotation)
+            for name, q in self.configurations.items()
         }
-        given = next((named[name] for name in STANDING_NAMES if name in named), None)
-        q = self.neutral if given is None else self.in_posture(given)
+        q, kept = self.neutral, set[str]()
+        for given in self.standing_names[:1]:
+            q, kept = self.configurations[given], set(self.named[given].positions)
         if soles:
-            kept = set() if given is None else set(given.positions)
             free = [
                 body
                 for path in legs.values()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from equipoise.errors import RobotFileError
+from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.description import Array, Description, Inertial, Joint
 
 AXIS_TOLERANCE = 1e-12
@@ -65,6 +65,22 @@ def build_model(description: Description) -> pin.Model:
             model, description, joint.child, joint_id, placement, frame_id
         )
     return model
+
+
+def moving_joint_id(model: pin.Model, name: str, owner: str) -> int:
+    """Return Pinocchio's index of a joint other than the floating base.
+
+    Args:
+        model: Pinocchio model.
+        name: Joint name.
+        owner: Who names it, for the message.
+
+    Raises:
+        NameNotFoundError: If there is no such joint; the message lists all.
+    """
+    if name in RESERVED_JOINT_NAMES or not model.existJointName(name):
+        raise NameNotFoundError("joint", name, list(model.names)[2:], owner)
+    return int(model.getJointId(name))
 
 
 def joint_model(joint: Joint) -> pin.JointModel:

@@ -15,6 +15,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.errors import LegsNotFoundError, NameNotFoundError, ShapeError
+from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, Description, Inertial
 from equipoise.robot.parts import Actuator, Limb, LimbKind, Side, Sole
 
@@ -100,7 +101,7 @@ class Robot:
     def data(self) -> pin.Data:
         """Pinocchio's workspace for this robot and thread."""
         if not hasattr(self._local, "data"):
-            self._local.data = self.model.createData()
+            self._local.data = workspace(self.model)
         data: pin.Data = self._local.data
         return data
 
@@ -162,13 +163,9 @@ class Robot:
             RobotFileError: If a mass or inertia is not possible.
         """
         from equipoise.robot.build import build_model
-        from equipoise.robot.tree import check_inertial
+        from equipoise.robot.tree import check_inertials
 
-        known = self.description.link_by_name
-        for name, inertial in inertials.items():
-            if name not in known:
-                raise NameNotFoundError("link", name, known, self.name)
-            check_inertial(inertial, f"{self.name}: link '{name}'")
+        check_inertials(self.description, inertials, self.name)
         description = self.description.with_inertials(inertials)
         model = self.model.copy()
         for body, inertia in enumerate(build_model(description).inertias):

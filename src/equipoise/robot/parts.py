@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.robot.anatomy.polygon import area
 from equipoise.robot.description import Array, frozen_array
 
 Side = Literal["left", "right"]
@@ -75,8 +76,7 @@ class Sole:
     @property
     def area(self) -> float:
         """Area of the polygon [m²]."""
-        x, y = self.polygon_in_sole.T
-        return 0.5 * abs(float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))))
+        return area(self.polygon_in_sole)
 
     @cached_property
     def corners_in_link(self) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, TypedDict
 
-import numpy as np
 import pinocchio as pin
 
+from equipoise.robot.anatomy.masses import mass_and_moment
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb, Side
@@ -31,7 +31,6 @@ def summarise(robot: Robot) -> dict[str, Any]:
         LegsNotFoundError: If the robot has not two legs.
     """
     legs, arms = robot.legs, robot.arms
-    poses = _link_poses(robot)
     com = pin.centerOfMass(robot.model, robot.data, robot.standing)
     return {
         "name": robot.name,
@@ -43,7 +42,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
         "legs": {side: _leg(robot, side, leg) for side, leg in legs.items()},
         "arms": {side: _limb(arms[side]) if side in arms else None for side in legs},
         "limbs": limb_masses(robot),
-        "links": link_masses(robot, poses),
+        "links": link_masses(robot),
         "actuators": [
             {
                 "joint": actuator.joint,
@@ -72,19 +71,15 @@ def limb_masses(robot: Robot) -> list[MassRow]:
         limb.name: [robot.joint_id(joint) for joint in limb.subtree_joints]
         for limb in robot.limbs.values()
     }
-    rows: list[MassRow] = []
-    for name, indices in bodies.items():
-        masses = np.array([model.inertias[index].mass for index in indices])
-        centres = np.array(
-            [robot.data.oMi[i].act(model.inertias[i].lever) for i in indices]
-        )
-        rows.append(_row(name, float(masses.sum()), masses @ centres))
-    return rows
+    return [
+        _row(name, *mass_and_moment(model, robot.data, indices))
+        for name, indices in bodies.items()
+    ]
 
 
-def link_masses(robot: Robot, poses: dict[str, Array] | None = None) -> list[MassRow]:
+def link_masses(robot: Robot) -> list[MassRow]:
     """Return mass and centre of mass of every link that has a mass, standing."""
-    poses = _link_poses(robot) if poses is None else poses
+    poses = _link_poses(robot)
     rows: list[MassRow] = []
     for link in robot.description.links:
         if link.inertial is None or link.inertial.mass == 0.0:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from equipoise.errors import RobotFileError
-from equipoise.robot.description import Inertial, Joint, Link
+from equipoise.errors import NameNotFoundError, RobotFileError
+from equipoise.robot.description import Description, Inertial, Joint, Link
 
 # No length, mass or limit of a robot comes near it, and its square does not overflow.
 LARGEST = 1e12
@@ -114,6 +114,22 @@ def checked_name(kind: str, name: str, source: str) -> str:
             "printed"
         )
     return name
+
+
+def check_inertials(
+    description: Description, inertials: Mapping[str, Inertial], owner: str
+) -> None:
+    """Refuse masses for links that do not exist, or that no body can have.
+
+    Raises:
+        NameNotFoundError: If there is no link of a name.
+        RobotFileError: If a mass or inertia is not possible.
+    """
+    known = description.link_by_name
+    for name, inertial in inertials.items():
+        if name not in known:
+            raise NameNotFoundError("link", name, known, owner)
+        check_inertial(inertial, f"{owner}: link '{name}'")
 
 
 def check_inertial(inertial: Inertial, where: str) -> None:

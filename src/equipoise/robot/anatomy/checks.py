@@ -12,6 +12,7 @@ from equipoise.robot.anatomy.geometry import (
     support_point,
     upright_variant,
 )
+from equipoise.robot.anatomy.masses import mass_and_moment
 from equipoise.robot.anatomy.orientation import Orientation
 from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.description import Array, Description, Link, Shape
@@ -244,10 +245,6 @@ def _differ(a: float, b: float) -> bool:
 
 
 def _mass_and_com(model: pin.Model, data: pin.Data, limb: Limb) -> tuple[float, Array]:
-    mass, moment = 0.0, np.zeros(3)
-    for name in limb.subtree_joints:
-        body = model.getJointId(name)
-        inertia = model.inertias[body]
-        mass += inertia.mass
-        moment += inertia.mass * data.oMi[body].act(inertia.lever)
+    bodies = map(model.getJointId, limb.subtree_joints)
+    mass, moment = mass_and_moment(model, data, bodies)
     return mass, moment / mass if mass > 0.0 else moment

@@ -42,6 +42,14 @@ def shape_is_known(shape: Shape) -> bool:
     return shape.kind != "mesh" or len(_vertices(shape)) > 0
 
 
+def plane_axes(normal: Array) -> Array:
+    """Return two unit vectors that span the plane across a unit vector, (2, 3)."""
+    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
+    first = np.cross(normal, helper)
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(normal, first)])
+
+
 def contact_points(shape: Shape, down_in_link: Array) -> Array:
     """Return the points of a shape that can touch a plane below it.
 

@@ -66,22 +66,30 @@ def area(polygon: Array) -> float:
     return 0.5 * float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
 
 
-def distance_outside_polygon(polygon: Array, point: Array) -> float:
-    """Return how far a point is outside a convex polygon [m]; 0 inside.
+def signed_distance(polygon: Array, points: Array) -> Array:
+    """Return the distance of points to the boundary of a convex polygon [m].
 
     Args:
-        polygon: Counter-clockwise, shape (k, 2), k ≥ 1.
-        point: Shape (2,).
+        polygon: Counter-clockwise, shape (k, 2), k ≥ 1; one corner is a point, two are
+            a segment, neither of which has an inside.
+        points: Shape (2,) or (m, 2).
+
+    Returns:
+        Distances, positive inside and negative outside, shape () or (m,).
     """
     edges = np.roll(polygon, -1, axis=0) - polygon
-    to_point = point - polygon
-    cross = edges[:, 0] * to_point[:, 1] - edges[:, 1] * to_point[:, 0]
-    if len(polygon) > 2 and (cross >= 0.0).all():
-        return 0.0
-    lengths = np.maximum(np.sum(edges**2, axis=1), np.finfo(float).tiny)
-    along = np.clip(np.sum(edges * to_point, axis=1) / lengths, 0.0, 1.0)
-    nearest = polygon + along[:, None] * edges
-    return float(np.linalg.norm(point - nearest, axis=1).min())
+    lengths_squared = np.einsum("ki,ki->k", edges, edges)
+    from_corners = points[..., None, :] - polygon
+    along = np.einsum("...ki,ki->...k", from_corners, edges)
+    share = np.clip(along / np.where(lengths_squared > 0.0, lengths_squared, 1.0), 0, 1)
+    offsets = from_corners - share[..., None] * edges
+    distance = np.sqrt(np.einsum("...ki,...ki->...k", offsets, offsets)).min(axis=-1)
+    if len(polygon) < 3:
+        return np.asarray(-distance)
+    left_of = (
+        edges[:, 0] * from_corners[..., 1] - edges[:, 1] * from_corners[..., 0]
+    ).min(axis=-1)
+    return np.asarray(np.where(left_of >= 0.0, distance, -distance))
 
 
 def simplify(polygon: Array, corners: int, area_loss: float) -> Array:

@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from equipoise.errors import NameNotFoundError, RobotFileError
-from equipoise.robot.anatomy.polygon import convex_hull, distance_outside_polygon
+from equipoise.errors import RobotFileError
+from equipoise.robot.anatomy.geometry import plane_axes
+from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
 from equipoise.robot.anatomy.workspace import workspace
+from equipoise.robot.build import moving_joint_id
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.parts import Side, Sole
 from equipoise.robot.tree import LARGEST
@@ -152,9 +154,7 @@ def with_joint_positions(
     """
     q = np.array(q)
     for name, value in positions.items():
-        if name in ("universe", "root_joint") or not model.existJointName(name):
-            raise NameNotFoundError("joint", name, list(model.names)[2:], source)
-        joint = model.joints[model.getJointId(name)]
+        joint = model.joints[moving_joint_id(model, name, source)]
         try:
             values = np.atleast_1d(np.asarray(value, dtype=np.float64))
         except (TypeError, ValueError):
@@ -186,7 +186,7 @@ def _tilt(
     data = workspace(model)
     pin.computeJointJacobians(model, data, q)
     pin.updateFramePlacements(model, data)
-    level = np.linalg.svd(up[None, :])[2][1:]
+    level = plane_axes(up)
     tilts: list[Array] = []
     rows: list[Array] = []
     for sole in soles.values():
@@ -218,7 +218,7 @@ def _com_offset(
         )
         com -= (data.oMf[frame].translation + arm) / len(soles)
         jacobian -= (moving[:3] - pin.skew(arm) @ moving[3:]) / len(soles)
-    level = np.linalg.svd(up[None, :])[2][1:]
+    level = plane_axes(up)
     return level @ com, level @ jacobian
 
 
@@ -247,7 +247,7 @@ def com_outside(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> float
         ]
     )
     com = np.array(pin.centerOfMass(model, workspace(model), q)[:2])
-    return distance_outside_polygon(convex_hull(corners), com)
+    return max(0.0, -float(signed_distance(convex_hull(corners), com)))
 
 
 def _sole_poses(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> list[Array]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -22,6 +23,14 @@ Path = tuple[int, ...]
 
 REACH_SAMPLES = 13
 REACH_SWEEPS = 2
+
+
+class LinkShape(NamedTuple):
+    """A shape, the link that it is fixed to, and which geometry it is of."""
+
+    link: str
+    shape: Shape
+    kind: str
 
 
 class Skeleton:
@@ -62,6 +71,7 @@ class Skeleton:
         self.up = up
         self._hints = NameHints(self.names[2:])
         self._lowest: dict[int, float] = {}
+        self._shapes: dict[int, list[LinkShape]] = {}
         data = workspace(model)
         self.com = np.array(pin.centerOfMass(model, data, self.q))
         pin.framesForwardKinematics(model, data, self.q)
@@ -178,25 +188,28 @@ class Skeleton:
         return np.array(self.pose(body).rotation @ joint.axis)
 
     def _farthest(self, body: int, direction: Array) -> Array:
-        points = [
-            self._frame_poses[index].act(
-                support_point(shape, self._frame_poses[index].rotation.T @ direction)
+        points = []
+        for item in self.shapes(body):
+            pose = self._frame_poses[self.model.getBodyId(item.link)]
+            points.append(
+                pose.act(support_point(item.shape, pose.rotation.T @ direction))
             )
-            for index in self._frames_by_body[body]
-            for shape in self._shapes(index)
-        ]
         return np.asarray(max(points, key=lambda point: float(point @ direction)))
 
     def has_shapes(self, body: int) -> bool:
         """Whether the geometry of a body is known."""
-        return any(
-            any(True for _ in self._shapes(index))
-            for index in self._frames_by_body.get(body, [])
-        )
+        return bool(self.shapes(body))
 
-    def _shapes(self, frame: int) -> Iterator[Shape]:
-        link = self.description.link_by_name[self.model.frames[frame].name]
-        return filter(shape_is_known, link_shapes(link)[0])
+    def shapes(self, body: int) -> list[LinkShape]:
+        """Return the shapes of a body that are known."""
+        if body not in self._shapes:
+            self._shapes[body] = [
+                LinkShape(link, shape, kind)
+                for link in self.links(body)
+                for shapes, kind in [link_shapes(self.description.link_by_name[link])]
+                for shape in filter(shape_is_known, shapes)
+            ]
+        return self._shapes[body]
 
     @cached_property
     def _frames_by_body(self) -> dict[int, list[int]]:
@@ -208,7 +221,8 @@ class Skeleton:
 
     def links(self, body: int) -> list[str]:
         """Return the names of the links that move with a body, nearest first."""
-        return [self.model.frames[index].name for index in self._frames_by_body[body]]
+        frames = self._frames_by_body.get(body, [])
+        return [self.model.frames[index].name for index in frames]
 
     def end_link(self, body: int) -> str:
         """Return the link that a chain to this body ends at."""

@@ -9,8 +9,7 @@ import pinocchio as pin
 
 from equipoise.robot.anatomy.geometry import (
     contact_points,
-    link_shapes,
-    shape_is_known,
+    plane_axes,
     upright_variant,
 )
 from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
@@ -67,10 +66,6 @@ class Foot:
             ]
         )
 
-    def bottom(self, up: Array) -> float:
-        """Return the height of the lowest point above the body's origin [m]."""
-        return float((self.points(up) @ up).min())
-
 
 @dataclass(frozen=True, eq=False)
 class Flat:
@@ -87,7 +82,7 @@ class Flat:
     @property
     def area(self) -> float:
         """Area of the convex hull of the points in their plane [m²]."""
-        return area(convex_hull(self.points @ _plane_axes(self.up).T))
+        return area(convex_hull(self.points @ plane_axes(self.up).T))
 
 
 def find_sole(
@@ -107,42 +102,51 @@ def find_sole(
     Returns:
         The sole, and the body that carries it.
     """
-    with_shapes = [body for body in path if skeleton.has_shapes(body)]
-    feet = [
-        foot for body in with_shapes[-2:] if (foot := _foot(skeleton, body)) is not None
-    ]
-    if not feet:
+    with_shapes = [body for body in path if skeleton.has_shapes(body)][-2:]
+    if not with_shapes:
         return _estimate(skeleton, side, path, forward), path[-1]
-
-    def bottom(foot: Foot) -> float:
-        pose = skeleton.pose(foot.body)
-        height = foot.bottom(pose.rotation.T @ skeleton.up)
-        return float(pose.translation @ skeleton.up) + height
-
-    ground = min(map(bottom, feet))
-    leg = skeleton.stretched(path)
-    touching = [foot for foot in feet if bottom(foot) <= ground + SLAB * leg]
+    ground = min(map(skeleton.lowest, with_shapes))
+    slab = SLAB * skeleton.stretched(path)
+    feet = [
+        _foot(skeleton, body)
+        for body in with_shapes
+        if skeleton.lowest(body) <= ground + slab
+    ]
     # toes may have a joint of their own: the foot is the larger flat
-    foot = max(touching, key=lambda foot: (_flat_of(skeleton, foot).area, foot.body))
-    sole = _sole_of(skeleton, side, foot, forward)
+    foot, flat = max(
+        ((foot, _flat_of(skeleton, foot)) for foot in feet),
+        key=lambda item: (item[1].area, item[0].body),
+    )
+    sole = _sole_of(skeleton, side, foot, flat, forward)
     turned = _turned_as_collada_asks(foot)
     if turned is not None and sole.size[0] < sole.size[1]:
         # feet are longer than wide: the file's up axis was meant
-        other = _sole_of(skeleton, side, turned, forward)
+        flat = _flat_of(skeleton, turned)
+        other = _sole_of(skeleton, side, turned, flat, forward)
         sole = other if other.size[0] >= other.size[1] else sole
     return sole, foot.body
 
 
-def _foot(skeleton: Skeleton, body: int) -> Foot | None:
-    """Return the shapes of one body, or None where none is known."""
-    found: list[tuple[Shape, pin.SE3]] = []
-    kinds: set[str] = set()
-    for name in skeleton.links(body):
-        shapes, kind = link_shapes(skeleton.description.link_by_name[name])
-        for shape in filter(shape_is_known, shapes):
-            found.append((shape, skeleton.link_in_body(name)))
-            kinds.add(kind)
-    return Foot(body, tuple(found), " and ".join(sorted(kinds))) if found else None
+def placement_in_body(model: pin.Model, sole: Sole) -> tuple[int, pin.SE3]:
+    """Return the moving body that carries a sole, and the sole frame's pose in it.
+
+    Args:
+        model: Pinocchio model.
+        sole: The sole.
+
+    Returns:
+        Pinocchio's joint index, and the pose in that joint's coordinates.
+    """
+    link = model.frames[model.getBodyId(sole.link)]
+    pose = link.placement * pin.SE3(np.array(sole.transform_sole_to_link))
+    return int(link.parentJoint), pose
+
+
+def _foot(skeleton: Skeleton, body: int) -> Foot:
+    """Return the shapes of a body that has some."""
+    found = skeleton.shapes(body)
+    shapes = tuple((item.shape, skeleton.link_in_body(item.link)) for item in found)
+    return Foot(body, shapes, " and ".join(sorted({item.kind for item in found})))
 
 
 def _turned_as_collada_asks(foot: Foot) -> Foot | None:
@@ -206,16 +210,9 @@ def _face_normal(points: Array, up: Array) -> Array | None:
     return np.asarray(mean / np.linalg.norm(mean))
 
 
-def _plane_axes(up: Array) -> Array:
-    """Return two unit vectors that span the plane across ``up``, (2, 3)."""
-    helper = np.eye(3)[int(np.argmin(np.abs(up)))]
-    first = np.cross(up, helper)
-    first /= np.linalg.norm(first)
-    return np.array([first, np.cross(up, first)])
-
-
-def _sole_of(skeleton: Skeleton, side: Side, foot: Foot, forward: Array) -> Sole:
-    flat = _flat_of(skeleton, foot)
+def _sole_of(
+    skeleton: Skeleton, side: Side, foot: Foot, flat: Flat, forward: Array
+) -> Sole:
     pose = _sole_pose(skeleton, foot.body, flat.up, flat.points, forward)
     outline = convex_hull((flat.points - pose[:3, 3]) @ pose[:3, :2])
     polygon = simplify(outline, MOST_CORNERS, AREA_LOSS)

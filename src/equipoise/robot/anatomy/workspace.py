@@ -19,6 +19,7 @@ def workspace(model: pin.Model) -> pin.Data:
     if not hasattr(_local, "known"):
         _local.known = WeakKeyDictionary()
     known: WeakKeyDictionary[pin.Model, pin.Data] = _local.known
-    if model not in known or len(known[model].oMf) != model.nframes:
-        known[model] = model.createData()
-    return known[model]
+    data = known.get(model)
+    if data is None or len(data.oMf) != model.nframes:
+        data = known[model] = model.createData()
+    return data

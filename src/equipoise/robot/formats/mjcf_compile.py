@@ -76,7 +76,7 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
                 name = f"{path.absolute()}.document.xml"
                 files[name] = content
                 spec = mujoco.MjSpec.from_file(name, vfs=files)
-            dropped = _drop_decoration(spec, path)
+            dropped = _drop_decoration(mujoco, spec, path)
             _keep_everything_else(mujoco, spec)
             files_of_meshes = _stand_in_for_meshes(mujoco, spec)
             model = spec.compile()
@@ -161,7 +161,10 @@ def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | Non
         geom.meshname
         for geom in spec.geoms
         if geom.meshname
-        and (geom.type != mujoco.mjtGeom.mjGEOM_MESH or _decides_inertia(geom, spec))
+        and (
+            geom.type != mujoco.mjtGeom.mjGEOM_MESH
+            or _decides_inertia(mujoco, geom, spec)
+        )
     }
     for mesh in spec.meshes:
         if not mesh.file or (mesh.name or Path(mesh.file).stem) in needed:
@@ -175,9 +178,7 @@ def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | Non
     return files
 
 
-def _decides_inertia(geom: Any, spec: Any) -> bool:
-    import mujoco
-
+def _decides_inertia(mujoco: Any, geom: Any, spec: Any) -> bool:
     always = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     body = geom.parent
     explicit = body.explicitinertial and spec.compiler.inertiafromgeom != always
@@ -185,7 +186,7 @@ def _decides_inertia(geom: Any, spec: Any) -> bool:
     return not (explicit or weightless or body.name == "world")
 
 
-def _drop_decoration(spec: Any, path: Path) -> list[str]:
+def _drop_decoration(mujoco: Any, spec: Any, path: Path) -> list[str]:
     """Remove textures, skins, height fields and missing meshes; say what matters."""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
@@ -201,7 +202,7 @@ def _drop_decoration(spec: Any, path: Path) -> list[str]:
     for geom in list(spec.geoms):
         if geom.meshname in missing:
             file = missing[geom.meshname]
-            _refuse_if_inertia_needs(geom, file, spec, path)
+            _refuse_if_inertia_needs(mujoco, geom, file, spec, path)
             left_out.add(file)
             spec.delete(geom)
         elif geom.hfieldname in fields:
@@ -221,8 +222,10 @@ def _mesh_path(spec: Any, mesh: Any) -> Path:
     return Path(spec.modelfiledir, folder, name)
 
 
-def _refuse_if_inertia_needs(geom: Any, file: str, spec: Any, path: Path) -> None:
-    if _decides_inertia(geom, spec):
+def _refuse_if_inertia_needs(
+    mujoco: Any, geom: Any, file: str, spec: Any, path: Path
+) -> None:
+    if _decides_inertia(mujoco, geom, spec):
         raise RobotFileError(
             f"{path}: mesh file '{file}' was not found, and the inertia of body "
             f"'{geom.parent.name}' depends on it"

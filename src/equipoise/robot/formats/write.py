@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError, NameNotFoundError, RobotFileError
+from equipoise.errors import EquipoiseError, RobotFileError
 from equipoise.robot.description import Description, Inertial
 from equipoise.robot.formats.atomic_file import (
     write_bytes_atomically,
@@ -17,7 +17,7 @@ from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf
 from equipoise.robot.formats.settings_text import to_settings_toml
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.model import Robot
-from equipoise.robot.tree import check_inertial
+from equipoise.robot.tree import check_inertials
 
 Rewrite = Callable[[bytes, Mapping[str, Inertial], Path], bytes]
 Export = Callable[[Description], str]
@@ -127,10 +127,7 @@ def _write(
             for link in description.links
             if link.inertial is not None
         }
-    for name, inertial in inertials.items():
-        if name not in description.link_by_name:
-            raise NameNotFoundError("link", name, description.link_by_name, robot.name)
-        check_inertial(inertial, f"{robot.name}: link '{name}'")
+    check_inertials(description, inertials, robot.name)
     if source is not None:
         file: Path | None = Path(source)
         original = read_bytes(Path(source))
