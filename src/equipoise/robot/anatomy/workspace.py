@@ -20,6 +20,9 @@ def workspace(model: pin.Model) -> pin.Data:
         _local.known = WeakKeyDictionary()
     known: WeakKeyDictionary[pin.Model, pin.Data] = _local.known
     data = known.get(model)
-    if data is None or len(data.oMf) != model.nframes:
+    if data is not None and len(data.oMf) != model.nframes:
+        del known[model]
+        data = None  # freed before the next is made
+    if data is None:
         data = known[model] = model.createData()
     return data
