@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
@@ -147,9 +147,26 @@ class DeviceTree:
         return [result.numpy() for result in results]
 
 
-def upload(tree: TreeArrays, scalar: Any, device: wp.Device) -> DeviceTree:
-    """Turn all joint frames so that axes are z, and move the tree to a device."""
-    width = lane_width(device, scalar)
+class KernelAxes(NamedTuple):
+    """A tree whose joint frames are turned so that axes are z.
+
+    Attributes:
+        alignment: Maps kernel axes of each body to its own, (nbodies, 3, 3).
+        rotation: Maps kernel axes at zero position to the parent's, (nbodies, 3, 3).
+        translation: Of the origin, in the parent's kernel axes [m], (nbodies, 3).
+        moment: Mass × centre of mass in kernel axes [kg m], (nbodies, 3).
+        inertia: About the origin in kernel axes [kg m²], (nbodies, 3, 3).
+    """
+
+    alignment: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
+    moment: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+
+def in_kernel_axes(tree: TreeArrays) -> KernelAxes:
+    """Turn all joint frames so that axes are z."""
     alignment = np.stack(
         [
             np.eye(3) if kind >= SPHERICAL else _rotation_with_z(axis)
@@ -157,14 +174,24 @@ def upload(tree: TreeArrays, scalar: Any, device: wp.Device) -> DeviceTree:
         ]
     )
     to_parent = np.swapaxes(alignment[tree.parent], 1, 2)
-    rotation = to_parent @ tree.placement[:, :3, :3] @ alignment
-    translation = to_parent @ tree.placement[:, :3, 3:]
     to_kernel = np.swapaxes(alignment, 1, 2)
     moment = to_kernel @ (tree.mass[:, None] * tree.com)[:, :, None]
     square = np.einsum("ni,ni->n", tree.com, tree.com)[:, None, None] * np.eye(3)
     steiner = square - tree.com[:, :, None] * tree.com[:, None, :]
     about_origin = tree.inertia + tree.mass[:, None, None] * steiner
-    inertia = to_kernel @ about_origin @ alignment
+    return KernelAxes(
+        alignment,
+        to_parent @ tree.placement[:, :3, :3] @ alignment,
+        (to_parent @ tree.placement[:, :3, 3:])[:, :, 0],
+        moment[:, :, 0],
+        to_kernel @ about_origin @ alignment,
+    )
+
+
+def upload(tree: TreeArrays, scalar: Any, device: wp.Device) -> DeviceTree:
+    """Turn all joint frames so that axes are z, and move the tree to a device."""
+    width = lane_width(device, scalar)
+    axes = in_kernel_axes(tree)
     mass_below = tree.mass.copy()
     for body in range(len(mass_below) - 1, 0, -1):
         mass_below[tree.parent[body]] += mass_below[body]
@@ -178,19 +205,26 @@ def upload(tree: TreeArrays, scalar: Any, device: wp.Device) -> DeviceTree:
         ("kind", tree.kind, wp.int32),
         ("idx_q", tree.idx_q, wp.int32),
         ("idx_v", tree.idx_v, wp.int32),
-        ("rotation", rotation, types.mat33),
-        ("translation", translation[:, :, 0], types.vec3),
+        ("rotation", axes.rotation, types.mat33),
+        ("translation", axes.translation, types.vec3),
         ("pitch", tree.pitch, scalar),
         ("mass", tree.mass, scalar),
         ("mass_below", mass_below, scalar),
-        ("moment", moment[:, :, 0], types.vec3),
-        ("inertia", inertia, types.mat33),
+        ("moment", axes.moment, types.vec3),
+        ("inertia", axes.inertia, types.mat33),
     ):
         number = np.int32 if dtype is wp.int32 else wp.dtype_to_numpy(scalar)
         row = np.ascontiguousarray(values, dtype=number)
         setattr(struct, name, wp.array(row, dtype=dtype, device=device))
     return DeviceTree(
-        struct, scalar, width, device, len(tree.parent), tree.nv, tree.parent, alignment
+        struct,
+        scalar,
+        width,
+        device,
+        len(tree.parent),
+        tree.nv,
+        tree.parent,
+        axes.alignment,
     )
 
 

@@ -1,0 +1,397 @@
+"""Many steps of many worlds in one launch."""
+
+# Kernel bodies are in Warp's own language, which mypy misreads.
+# mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
+
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+from equipoise.kernels.articulated import (
+    ACCELERATION,
+    ANCHOR,
+    EFFORT,
+    FORCE,
+    FREE,
+    HANDLE,
+    HANDLE_TURN,
+    JOINT,
+    MOMENT,
+    OMEGA,
+    ORIGIN,
+    P_GAIN,
+    POSITION,
+    QUATERNION,
+    QUATERNION_W,
+    SLOTS,
+    SOLUTION,
+    SPIN,
+    VELOCITY,
+    X,
+    Y,
+    Z,
+    make_articulated,
+)
+from equipoise.kernels.drives import make_drives
+from equipoise.kernels.ground import make_ground
+from equipoise.kernels.lane_matrices import make_lane_matrices
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
+from equipoise.kernels.runtime import MODULE_OPTIONS
+from equipoise.kernels.touch import make_touch
+
+# Vectors that describe a group between launches, and in a record.
+STATES = 7
+RECORDS = 7
+# Accelerations above this are no motion [rad/s² or m/s²].
+WILDEST = 1e9
+
+
+@once
+def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
+    """Return the struct ``World`` and the kernels ``advance`` and ``fall``.
+
+    Args:
+        scalar: Number type.
+        width: How many lanes there are.
+        effect: A Warp function of (time, joint, position, velocity) that returns an
+            effort to add, or None.
+    """
+    lanes = make_lanes(scalar, width)
+    Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
+    scale, cross = lanes.scale, lanes.cross
+    dot = make_lane_matrices(scalar, width).dot
+    tree = make_articulated(scalar, width)
+    Program, place, weigh, handle = tree.Program, tree.place, tree.weigh, tree.handle
+    load_of, hand_down = tree.load_of, tree.hand_down
+    solve_free, accelerate = tree.solve_free, tree.accelerate
+    drives = make_drives(scalar, width)
+    drive, move = drives.drive, drives.move
+    touch = make_touch(scalar, width)
+    Points, press, settle = touch.Points, touch.press, touch.settle
+    Ground = make_ground(scalar).Ground
+    vec3 = wp.types.vector(length=3, dtype=scalar)
+    one = scalar(1.0)
+    half = scalar(0.5)
+    wildest = scalar(WILDEST)
+    has_effect = effect is not None
+    unmodelled = effect if has_effect else load_of
+
+    @wp.struct
+    class World:
+        dt: scalar
+        gravity: scalar
+        start: scalar
+        steps: int
+        every: int
+        first_block: int
+        blocks: int
+        robot_groups: int
+        # forces from outside: where, how much, from when to when
+        pushes: int
+        push_group: wp.array[int]
+        push_lane: wp.array[int]
+        push_point: wp.array[vec3]
+        push_force: wp.array[vec3]
+        push_time: wp.array[vec3]
+        joint_of: wp.array2d[int]
+
+    @wp.func
+    def integrate_free(g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int) -> None:
+        """Move free bodies over a step, in world axes."""
+        omega = scratch[g, OMEGA, t]
+        velocity = scratch[g, VELOCITY, t]
+        gained = scratch[g, ACCELERATION, t] + cross(omega, velocity)
+        velocity = velocity + dt * gained
+        omega = omega + dt * scratch[g, SPIN, t]
+        scratch[g, VELOCITY, t] = velocity
+        scratch[g, OMEGA, t] = omega
+        scratch[g, POSITION, t] = scratch[g, POSITION, t] + dt * velocity
+        square = dot(omega, omega)
+        cosine = Lanes()
+        sine = Lanes()
+        for i in range(width):
+            speed = wp.sqrt(square[i])
+            angle = half * dt * speed
+            cosine[i] = wp.cos(angle)
+            sine[i] = wp.where(
+                angle > scalar(1e-8),
+                wp.sin(angle) / wp.max(speed, scalar(1e-30)),
+                half * dt,
+            )
+        vector = scratch[g, QUATERNION, t]
+        real = scratch[g, QUATERNION_W, t][0]
+        turn = scale(sine, omega)
+        new_real = wp.cw_mul(cosine, real) - dot(turn, vector)
+        vector = scale(cosine, vector) + scale(real, turn) + cross(turn, vector)
+        length = wp.cw_mul(new_real, new_real) + dot(vector, vector)
+        per = Lanes()
+        for i in range(width):
+            per[i] = one / wp.sqrt(length[i])
+        scratch[g, QUATERNION, t] = scale(per, vector)
+        real3 = scratch[g, QUATERNION_W, t]
+        real3[0] = wp.cw_mul(per, new_real)
+        scratch[g, QUATERNION_W, t] = real3
+
+    @wp.func
+    def push(
+        world: World, k: int, time: scalar, raw: wp.array3d[scalar], t: int
+    ) -> None:
+        window = world.push_time[k]
+        if time < window[0] or time >= window[1]:
+            return
+        g = world.push_group[k]
+        lane = world.push_lane[k]
+        row = g * SLOTS
+        local = world.push_point[k]
+        force = world.push_force[k]
+        arm = vec3()
+        for i in range(3):
+            at = i * width + lane
+            arm[i] = (
+                raw[row + ORIGIN, t, at]
+                + local[0] * raw[row + X, t, at]
+                + local[1] * raw[row + Y, t, at]
+                + local[2] * raw[row + Z, t, at]
+            )
+        moment = wp.cross(arm, force)
+        for i in range(3):
+            at = i * width + lane
+            raw[row + FORCE, t, at] = raw[row + FORCE, t, at] - force[i]
+            raw[row + MOMENT, t, at] = raw[row + MOMENT, t, at] - moment[i]
+
+    @wp.func
+    def load_state(
+        state: wp.array3d[Lanes3],
+        block: int,
+        g: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        scratch[g, JOINT, t] = state[block, g, 0]
+        scratch[g, ANCHOR, t] = state[block, g, 1]
+        scratch[g, POSITION, t] = state[block, g, 2]
+        scratch[g, QUATERNION, t] = state[block, g, 3]
+        scratch[g, QUATERNION_W, t] = state[block, g, 4]
+        scratch[g, VELOCITY, t] = state[block, g, 5]
+        scratch[g, OMEGA, t] = state[block, g, 6]
+
+    @wp.func
+    def store_state(
+        state: wp.array3d[Lanes3],
+        block: int,
+        g: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        state[block, g, 0] = scratch[g, JOINT, t]
+        state[block, g, 1] = scratch[g, ANCHOR, t]
+        state[block, g, 2] = scratch[g, POSITION, t]
+        state[block, g, 3] = scratch[g, QUATERNION, t]
+        state[block, g, 4] = scratch[g, QUATERNION_W, t]
+        state[block, g, 5] = scratch[g, VELOCITY, t]
+        state[block, g, 6] = scratch[g, OMEGA, t]
+
+    @wp.func
+    def keep(
+        program: Program,
+        record: wp.array3d[Lanes3],
+        row: int,
+        g: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        """Write down a group: joints, or the free body."""
+        if program.kind[g] == FREE:
+            record[row, g, 0] = scratch[g, POSITION, t]
+            record[row, g, 1] = scratch[g, QUATERNION, t]
+            record[row, g, 2] = scratch[g, QUATERNION_W, t]
+            record[row, g, 3] = scratch[g, VELOCITY, t]
+            record[row, g, 4] = scratch[g, OMEGA, t]
+            record[row, g, 5] = scratch[g, ACCELERATION, t]
+            record[row, g, 6] = scratch[g, SPIN, t]
+        else:
+            record[row, g, 0] = scratch[g, JOINT, t]
+            record[row, g, 1] = scratch[g, EFFORT, t]
+
+    @wp.func
+    def step(
+        program: Program,
+        world: World,
+        points: Points,
+        ground: Ground,
+        commands: wp.array3d[Lanes3],
+        added: wp.array3d[Lanes3],
+        at: int,
+        time: scalar,
+        block: int,
+        scratch: wp.array3d[Lanes3],
+        raw: wp.array3d[scalar],
+        work: wp.array3d[vec3],
+        t: int,
+    ) -> scalar:
+        """Do one step; return how wild it was, for finding out about divergence."""
+        dt = world.dt
+        b = wp.min(block, program.parameters.shape[0] - 1)
+        c = wp.min(block, commands.shape[1] - 1)
+        for g in range(program.groups):
+            place(program, g, b, scratch, raw, t)
+            weigh(program, g, b, world.gravity, scratch, t)
+        e = wp.min(block, added.shape[0] - 1)
+        scratch[0, FORCE, t] = scratch[0, FORCE, t] - added[e, 0, 0]
+        scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - added[e, 0, 1]
+        for k in range(points.count):
+            press(points, k, ground, dt, block, raw, work, t)
+        for k in range(world.pushes):
+            push(world, k, time, raw, t)
+        for back in range(1, world.robot_groups):
+            g = world.robot_groups - back
+            inertia = handle(g, scratch, t)
+            extra = added[e, g, 0][0]
+            if wp.static(has_effect):
+                joint = scratch[g, JOINT, t]
+                for i in range(width):
+                    if world.joint_of[g, i] >= 0:
+                        extra[i] = extra[i] + unmodelled(
+                            time, world.joint_of[g, i], joint[0, i], joint[1, i]
+                        )
+            load = load_of(g, scratch, t)
+            drive(
+                program, g, b, inertia, load, extra, commands[at, c, g], dt, scratch, t
+            )
+            hand_down(program, g, scratch, raw, t)
+        solve_free(0, scratch, t)
+        wild = Lanes()
+        for g in range(1, world.robot_groups):
+            rate = accelerate(program, g, scratch, raw, t)
+            carried = dot(scratch[g, HANDLE, t], scratch[g, ACCELERATION, t])
+            carried = carried + dot(scratch[g, HANDLE_TURN, t], scratch[g, SPIN, t])
+            carried = carried + load_of(g, scratch, t)
+            move(program, g, b, rate, carried, dt, scratch, t)
+            wild = wild + wp.abs(rate)
+        for k in range(points.count):
+            settle(points, k, dt, block, raw, work, t)
+        integrate_free(0, dt, scratch, t)
+        wild = wild + wp.abs(scratch[0, ACCELERATION, t][0])
+        wild = wild + wp.abs(scratch[0, ACCELERATION, t][1])
+        wild = wild + wp.abs(scratch[0, ACCELERATION, t][2])
+        for g in range(world.robot_groups, program.groups):
+            solve_free(g, scratch, t)
+            integrate_free(g, dt, scratch, t)
+            wild = wild + wp.abs(scratch[g, ACCELERATION, t][2])
+        total = scalar(0.0)
+        for i in range(width):
+            total = total + wild[i]
+        return total
+
+    @wp.func
+    def wildest_lane(program: Program, scratch: wp.array3d[Lanes3], t: int) -> wp.vec2i:
+        """Return group and lane of the joint that went wrong most."""
+        found = wp.vec2i(0, 0)
+        most = scalar(0.0)
+        for g in range(program.groups):
+            rate = scratch[g, JOINT, t][2]
+            if program.kind[g] == FREE:
+                rate = wp.abs(scratch[g, ACCELERATION, t][2])
+            for i in range(width):
+                size = wp.abs(rate[i])
+                if most <= wildest and not (size <= most):
+                    found = wp.vec2i(g, i)
+                    most = size
+        return found
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def advance(
+        program: Program,
+        world: World,
+        points: Points,
+        ground: Ground,
+        commands: wp.array3d[Lanes3],
+        added: wp.array3d[Lanes3],
+        state: wp.array3d[Lanes3],
+        scratch: wp.array3d[Lanes3],
+        raw: wp.array3d[scalar],
+        work: wp.array3d[vec3],
+        record: wp.array3d[Lanes3],
+        touched: wp.array3d[vec3],
+        failure: wp.array2d[int],
+    ) -> None:
+        t = wp.tid()
+        for block in range(world.first_block + t, world.blocks, scratch.shape[2]):
+            for g in range(program.groups):
+                load_state(state, block, g, scratch, t)
+            for done in range(world.steps):
+                at = wp.min(done, commands.shape[0] - 1)
+                time = world.start + scalar(done) * world.dt
+                wild = step(
+                    program,
+                    world,
+                    points,
+                    ground,
+                    commands,
+                    added,
+                    at,
+                    time,
+                    block,
+                    scratch,
+                    raw,
+                    work,
+                    t,
+                )
+                if not (wild < wildest):
+                    where = wildest_lane(program, scratch, t)
+                    failure[block, 0] = done + 1
+                    failure[block, 1] = where[0]
+                    failure[block, 2] = where[1]
+                    break
+                if (done + 1) % world.every == 0:
+                    row = done / world.every * state.shape[0] + block
+                    for g in range(program.groups):
+                        keep(program, record, row, g, scratch, t)
+                    for k in range(points.count):
+                        touched[row, k, 0] = points.place[block, k]
+                        touched[row, k, 1] = points.force[block, k]
+            for g in range(program.groups):
+                store_state(state, block, g, scratch, t)
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def fall(
+        program: Program,
+        world: World,
+        state: wp.array3d[Lanes3],
+        efforts: wp.array2d[Lanes],
+        scratch: wp.array3d[Lanes3],
+        raw: wp.array3d[scalar],
+        record: wp.array3d[Lanes3],
+    ) -> None:
+        """Forward dynamics alone, of many configurations."""
+        t = wp.tid()
+        for block in range(world.first_block + t, world.blocks, scratch.shape[2]):
+            for g in range(program.groups):
+                load_state(state, block, g, scratch, t)
+                place(program, g, 0, scratch, raw, t)
+                weigh(program, g, 0, world.gravity, scratch, t)
+            for back in range(1, program.groups):
+                g = program.groups - back
+                inertia = handle(g, scratch, t) + program.parameters[0, g, P_GAIN][2]
+                force = efforts[block, g] - load_of(g, scratch, t)
+                scratch[g, SOLUTION, t] = wp.matrix_from_rows(
+                    wp.cw_div(Lanes(one), inertia), force, Lanes()
+                )
+                hand_down(program, g, scratch, raw, t)
+            solve_free(0, scratch, t)
+            record[block, 0, 0] = scratch[0, ACCELERATION, t]
+            record[block, 0, 1] = scratch[0, SPIN, t]
+            for g in range(1, program.groups):
+                rate = accelerate(program, g, scratch, raw, t)
+                record[block, g, 0] = wp.matrix_from_rows(rate, rate, rate)
+
+    return SimpleNamespace(
+        World=World,
+        advance=advance,
+        fall=fall,
+        Points=Points,
+        vec3=vec3,
+        vec4=touch.vec4,
+    )

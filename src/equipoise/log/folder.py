@@ -1,0 +1,159 @@
+"""The folder of a run: it appears complete, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import EquipoiseError
+from equipoise.log.figures import figures_as_json
+from equipoise.log.mcap_file import LOG_NAME
+from equipoise.log.mcap_writer import write_mcap
+from equipoise.log.run import Run
+from equipoise.robot.formats.atomic_file import write_text_atomically
+
+SUMMARY_NAME = "summary.json"
+REPORT_NAME = "report.html"
+FILES = (SUMMARY_NAME, LOG_NAME, REPORT_NAME)
+
+
+def write_run(
+    run: Run, folder: Path | str, *, report: str | None, replace: bool = False
+) -> Path:
+    """Write ``summary.json``, ``run.mcap`` and ``report.html``.
+
+    All is written into a hidden folder beside, which is then given its name; after a
+    failure, or Ctrl-C, everything is as it was before.
+
+    Args:
+        run: The run.
+        folder: The folder to make; the one that it lies in must exist.
+        report: The report's HTML; None for no report.
+        replace: Whether a run that is there already may be replaced.
+
+    Returns:
+        The folder.
+
+    Raises:
+        EquipoiseError: If the folder cannot or must not be written.
+    """
+    folder = Path(folder)
+    target = check_folder(folder, replace=replace)
+    figures = figures_as_json(run.summary)
+    with _naming(folder), _hidden_beside(target) as part:
+        write_text_atomically(part / SUMMARY_NAME, figures)
+        if report is not None:
+            write_text_atomically(part / REPORT_NAME, report)
+        with (part / LOG_NAME).open("wb") as stream:
+            write_mcap(run, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _put_in_place(part, target)
+    return folder
+
+
+def check_folder(folder: Path | str, *, replace: bool = False) -> Path:
+    """Return where a run would be written, links resolved; ask before a long run.
+
+    An empty folder may be there; one that holds anything but a run is never replaced.
+
+    Raises:
+        EquipoiseError: If a run cannot or must not be written there.
+    """
+    folder = Path(folder)
+    with _naming(folder):
+        target = Path(os.path.realpath(folder))
+        if not target.parent.is_dir():
+            raise EquipoiseError(
+                f"{folder}: the folder '{target.parent}' does not exist"
+            )
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise EquipoiseError(
+                f"{folder}: the folder '{target.parent}' cannot be written to"
+            )
+        if not target.exists():
+            return target
+        if not target.is_dir():
+            raise EquipoiseError(f"{folder}: is a file, not a folder")
+        inside = sorted(os.listdir(target))
+    strange = [name for name in inside if name not in FILES]
+    if strange:
+        raise EquipoiseError(
+            f"{folder}: exists and holds '{strange[0]}', which is no part of a run; "
+            "name another folder"
+        )
+    if inside and not replace:
+        raise EquipoiseError(f"{folder}: exists already; it is replaced only on demand")
+    return target
+
+
+def read_summary(folder: Path | str) -> dict[str, Any]:
+    """Return the figures of a run.
+
+    Raises:
+        EquipoiseError: If the folder is no run's, or the file is damaged.
+    """
+    file = Path(folder) / SUMMARY_NAME
+    try:
+        figures = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise EquipoiseError(
+            f"{folder}: is no folder of a run: it has no {SUMMARY_NAME}"
+        ) from error
+    except OSError as error:
+        raise EquipoiseError(f"{file}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise EquipoiseError(f"{file}: is not JSON ({error})") from error
+    if not isinstance(figures, dict):
+        raise EquipoiseError(f"{file}: holds no mapping of figures")
+    return figures
+
+
+@contextmanager
+def _hidden_beside(target: Path) -> Iterator[Path]:
+    """Make a folder beside the target, and remove what is left of it."""
+    part = _hidden_name(target, "part")
+    try:
+        part.mkdir()
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _put_in_place(part: Path, target: Path) -> None:
+    """Give a finished folder its name; what had the name is removed."""
+    if not target.exists():
+        os.rename(part, target)
+        return
+    old = _hidden_name(target, "old")
+    try:
+        os.rename(target, old)
+        os.rename(part, target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            os.rename(old, target)
+        raise
+    finally:
+        if target.exists():
+            with suppress(OSError):
+                shutil.rmtree(old)
+
+
+def _hidden_name(target: Path, ending: str) -> Path:
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.{ending}")
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Turn failures of the operating system into one line that names the folder."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # over-long names, embedded NUL
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise EquipoiseError(f"{folder}: cannot be written ({reason})") from error

@@ -1,0 +1,165 @@
+"""What lies in an MCAP file: topics, and their messages as columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from mcap.reader import make_reader
+from numpy.typing import NDArray
+
+from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.log.cdr import MessageType
+from equipoise.log.layout import Bytes, Layout
+from equipoise.log.raw_messages import read_raw
+
+LOG_NAME = "run.mcap"
+
+
+class Topic(NamedTuple):
+    """A topic of a log.
+
+    Attributes:
+        name: For example ``"/joint_states"``.
+        type: Message type, for example ``"sensor_msgs/msg/JointState"``.
+        messages: How many there are.
+    """
+
+    name: str
+    type: str
+    messages: int
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """All messages of one topic, in order of time.
+
+    Attributes:
+        topic: Topic name.
+        times: When they were logged [ns], shape (n,).
+        layouts: One for all messages if they are alike, else one each.
+        rows: The messages, shape (n, size), if they are alike, else one row each.
+    """
+
+    topic: str
+    times: NDArray[np.uint64]
+    layouts: Sequence[Layout]
+    rows: Sequence[Bytes]
+
+    def text(self, path: str) -> list[str]:
+        """Return a text of each message."""
+        found = [layout.texts[path] for layout in self.layouts]
+        return found * (len(self.times) if len(found) == 1 else 1)
+
+    def texts(self, path: str) -> list[str]:
+        """Return the texts of a list in the first message, as ``"markers[].ns"``."""
+        head, _, tail = path.partition("[]")
+        texts = self.layouts[0].texts
+        found: list[str] = []
+        while f"{head}[{len(found)}]{tail}" in texts:
+            found.append(texts[f"{head}[{len(found)}]{tail}"])
+        return found
+
+    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
+        """Return the numbers at a path and those after it, shape (n, count).
+
+        Raises:
+            EquipoiseError: If a message has none, or another number of them.
+        """
+        try:
+            parts = [
+                layout.get(rows, path, count)
+                for layout, rows in zip(self.layouts, self.rows, strict=True)
+            ]
+            return np.concatenate(parts)
+        except (KeyError, ValueError) as error:
+            raise EquipoiseError(
+                f"topic '{self.topic}': '{path}' is missing or differs in length"
+            ) from error
+
+
+def topics(path: Path | str) -> tuple[Topic, ...]:
+    """Return what is in an MCAP file, or in the folder of a run, by name.
+
+    Raises:
+        EquipoiseError: If it is none, or is damaged.
+    """
+    with open_log(path) as stream:
+        summary = make_reader(stream).get_summary()
+        if summary is None or summary.statistics is None:
+            raise EquipoiseError(f"{path}: has no list of its topics")
+        counts = summary.statistics.channel_message_counts
+        found = []
+        for channel in summary.channels.values():
+            schema = summary.schemas.get(channel.schema_id)
+            name = schema.name if schema else ""
+            found.append(Topic(channel.topic, name, counts.get(channel.id, 0)))
+    return tuple(sorted(found))
+
+
+def read_messages(path: Path | str) -> tuple[dict[str, Messages], dict[str, bytes]]:
+    """Read all ROS 2 messages by topic, and all attachments by name.
+
+    Raises:
+        EquipoiseError: If the file is no MCAP file, or is damaged.
+    """
+    with open_log(path) as stream:
+        raw = read_raw(stream)
+        found = {}
+        for channel, times, data in raw.topics.values():
+            schema = raw.schemas.get(channel.schema_id)
+            if channel.message_encoding == "cdr" and schema is not None and times:
+                kind = MessageType.parse(schema.name, schema.data.decode())
+                found[channel.topic] = _messages(channel.topic, kind, times, data)
+    return found, raw.attachments
+
+
+def log_path(path: Path | str) -> Path:
+    """Return the log itself, given it or the folder of its run."""
+    path = Path(path)
+    return path / LOG_NAME if path.is_dir() else path
+
+
+@contextmanager
+def open_log(path: Path | str) -> Iterator[BinaryIO]:
+    """Open a log; whatever goes wrong in it becomes one clear line."""
+    file = log_path(path)
+    if not file.is_file():
+        beside = f"; a run's folder holds {LOG_NAME}" if Path(path).is_dir() else ""
+        raise EquipoiseError(f"{file}: no such file{beside}")
+    try:
+        with file.open("rb") as stream:
+            yield stream
+    except EquipoiseError as error:
+        if isinstance(error, NameNotFoundError):
+            raise
+        message = str(error)
+        raise EquipoiseError(
+            message if message.startswith(str(path)) else f"{file}: {message}"
+        ) from error
+    # a damaged file can make its readers stumble in any way
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise EquipoiseError(
+            f"{file}: is no MCAP file, or is cut off or damaged ({reason})"
+        ) from error
+
+
+def _messages(
+    topic: str, kind: MessageType, times: list[int], data: list[bytes]
+) -> Messages:
+    when = np.array(times, dtype=np.uint64)
+    if np.any(when[1:] < when[:-1]):
+        order = np.argsort(when, kind="stable")
+        when, data = when[order], [data[at] for at in order]
+    if len({len(message) for message in data}) == 1:
+        rows = np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(data), -1)
+        layout = kind.layout(data[0])
+        if layout.fits(rows).all():
+            return Messages(topic, when, [layout], [rows])
+    singles = [np.frombuffer(message, dtype=np.uint8)[None] for message in data]
+    return Messages(topic, when, [kind.layout(message) for message in data], singles)

@@ -1,0 +1,209 @@
+"""One recorded run of a robot, simulated or real."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.log.figures import plain_figures
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+BASE_DOF = 6
+# Logs count time in whole nanoseconds.
+SHORTEST_INTERVAL = 1e-9
+REFERENCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened.
+
+    Attributes:
+        time: When [s].
+        text: What, a few words.
+    """
+
+    time: float
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a robot did at n times; arrays are copied, float64 and read-only.
+
+    Attributes:
+        robot: The robot.
+        time: Increasing, from 0 or later [s], shape (n,).
+        q: Configurations, shape (n, nq).
+        v: Velocities, shape (n, nv).
+        a: Accelerations, derivative of v, shape (n, nv).
+        effort: Of the drives, in the order of v[6:] [Nm or N], shape (n, nv - 6).
+        contact_names: Names of the contact points, nc of them, all different.
+        contact_position: In the world [m], shape (n, nc, 3).
+        contact_force: Of the world on each point, in world axes [N], (n, nc, 3).
+        foot_wrench: Force and torque of the ground on each foot, about and in the
+            sole's frame [N, Nm], shape (n, 6) each.
+        com: Centre of mass in the world [m], shape (n, 3).
+        zmp: Zero-moment point in the world [m], shape (n, 3).
+        supported: Whether anything carries the robot, shape (n,). Where not, rows
+            of ``zmp`` and ``zmp_margin`` mean nothing and are NaN.
+        zmp_margin: Distance of the ZMP to the edge of the support polygon, positive
+            inside [m], shape (n,).
+        references: What was wanted, n rows each, by name: for example ``"com"`` of
+            shape (n, 3), ``"joint_position"`` of shape (n, nv - 6). NaN where
+            nothing was.
+        boxes: Position and quaternion xyzw of each movable box, shape (n, nb, 7).
+        events: What happened, in order of time.
+        summary: Figures, for ``summary.json``: plain data, numbers finite.
+    """
+
+    robot: Robot
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    effort: Array
+    contact_names: tuple[str, ...]
+    contact_position: Array
+    contact_force: Array
+    foot_wrench: Mapping[Side, Array]
+    com: Array
+    zmp: Array
+    supported: NDArray[np.bool_]
+    zmp_margin: Array
+    references: Mapping[str, Array]
+    boxes: Array
+    events: tuple[Event, ...]
+    summary: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Check, copy and freeze.
+
+        Raises:
+            ShapeError: If an array has the wrong shape or impossible values.
+            NameNotFoundError: If the robot lacks the sole of a foot's wrench.
+            EquipoiseError: If a name, an event or the summary cannot be logged.
+        """
+        rows, joints = np.size(self.time), self.robot.nv - BASE_DOF
+        points = len(self.contact_names)
+        boxes = np.shape(self.boxes)[1] if np.ndim(self.boxes) > 1 else 0
+        shapes: dict[str, tuple[int, ...]] = {
+            "time": (rows,),
+            "q": (rows, self.robot.nq),
+            "v": (rows, self.robot.nv),
+            "a": (rows, self.robot.nv),
+            "effort": (rows, joints),
+            "contact_position": (rows, points, 3),
+            "contact_force": (rows, points, 3),
+            "com": (rows, 3),
+            "boxes": (rows, boxes, 7),
+        }
+        for name, shape in shapes.items():
+            self._set(name, _checked(name, getattr(self, name), shape))
+        self._check_time()
+        self.robot.check_q(self.q)
+        self._freeze_support(rows)
+        self._freeze_mappings(rows, joints)
+        self._check_texts()
+
+    def save(
+        self, folder: Path | str, *, report: str | None = None, replace: bool = False
+    ) -> Path:
+        """Write a run folder: :func:`~equipoise.log.folder.write_run`."""
+        from equipoise.log.folder import write_run
+
+        return write_run(self, folder, report=report, replace=replace)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_time(self) -> None:
+        if len(self.time) == 0:
+            raise ShapeError("time is empty; a run has at least one row")
+        if self.time[0] < 0.0:
+            raise ShapeError(
+                f"time begins at {self.time[0]:g} s; it must be 0 or later"
+            )
+        if np.any(np.diff(self.time) < SHORTEST_INTERVAL):
+            row = int(np.argmin(np.diff(self.time))) + 1
+            raise ShapeError(f"time does not increase at row {row}")
+
+    def _freeze_support(self, rows: int) -> None:
+        supported = np.array(self.supported)
+        if supported.shape != (rows,) or supported.dtype != np.bool_:
+            raise ShapeError(
+                f"supported has shape {supported.shape} and type {supported.dtype}; "
+                f"({rows},) and bool are needed"
+            )
+        supported.flags.writeable = False
+        self._set("supported", supported)
+        for name, shape in (("zmp", (rows, 3)), ("zmp_margin", (rows,))):
+            values = _numbers(name, getattr(self, name), shape)
+            values[~supported] = np.nan
+            _check_finite(name, values[supported])
+            values.flags.writeable = False
+            self._set(name, values)
+
+    def _freeze_mappings(self, rows: int, joints: int) -> None:
+        wrenches = {}
+        for side, wrench in self.foot_wrench.items():
+            if side not in self.robot.soles:
+                raise NameNotFoundError("sole", side, self.robot.soles, self.robot.name)
+            wrenches[side] = _checked(f"foot_wrench['{side}']", wrench, (rows, 6))
+        references = {}
+        for name, values in self.references.items():
+            if not REFERENCE_NAME.fullmatch(name):
+                raise EquipoiseError(
+                    f"reference '{name}': names are of letters, digits and underscores"
+                )
+            tail = (joints,) if name.startswith("joint_") else np.shape(values)[1:]
+            array = _numbers(f"references['{name}']", values, (rows, *tail))
+            array.flags.writeable = False
+            references[name] = array
+        self._set("foot_wrench", MappingProxyType(wrenches))
+        self._set("references", MappingProxyType(references))
+
+    def _check_texts(self) -> None:
+        names = tuple(self.contact_names)
+        if len(set(names)) < len(names):
+            raise EquipoiseError("contact_names holds a name twice")
+        self._set("contact_names", names)
+        for event in self.events:
+            if not (np.isfinite(event.time) and event.time >= 0.0):
+                raise EquipoiseError(f"event '{event.text}' is at {event.time:g} s")
+        ordered = sorted(self.events, key=lambda event: event.time)
+        self._set("events", tuple(ordered))
+        self._set("summary", MappingProxyType(plain_figures(self.summary)))
+
+
+def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    array = _numbers(name, values, shape)
+    _check_finite(name, array)
+    array.flags.writeable = False
+    return array
+
+
+def _numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
+    if array.shape != shape:
+        raise ShapeError(f"{name} has shape {array.shape}; {shape} is needed")
+    return array
+
+
+def _check_finite(name: str, values: Array) -> None:
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise ShapeError(f"{name} holds values that are not finite, first in row {row}")

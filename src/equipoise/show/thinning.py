@@ -1,0 +1,71 @@
+"""Fewer points for the same picture."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from equipoise.robot.description import Array
+
+
+def envelope(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:
+    """Return the least and the greatest value of each of many spans of time.
+
+    Peaks stay where they are, as high as they are, however many points are left out.
+
+    Args:
+        time: Increasing, shape (n,).
+        values: Shape (n,); NaN where there is none, which stays a gap.
+        buckets: How many spans; at most two points of each are kept.
+
+    Returns:
+        Times and values that are kept, in order; all if there are few.
+    """
+    if len(time) <= 2 * buckets:
+        return time, values
+    edges = np.linspace(0, len(time), buckets + 1).astype(int)
+    kept: set[int] = {0, len(time) - 1}
+    for start, stop in pairwise(edges.tolist()):
+        part = values[start:stop]
+        finite = np.isfinite(part)
+        if not finite.all():
+            kept.add(int(start + np.argmin(finite)))
+        if finite.any():
+            kept.add(int(start + np.nanargmin(part)))
+            kept.add(int(start + np.nanargmax(part)))
+    chosen = np.array(sorted(kept))
+    return time[chosen], values[chosen]
+
+
+def thin_path(points: Array, distance: float, most: int) -> Array:
+    """Return a path without the points that are close to the last one kept.
+
+    Args:
+        points: Shape (n, 2); NaN rows are gaps, and stay.
+        distance: How close; doubled until few enough points are left.
+        most: At most this many points are kept.
+
+    Returns:
+        Points that are kept, in order, shape (k, 2).
+    """
+    kept = points
+    while True:
+        kept = kept[_apart(kept, distance)]
+        if len(kept) <= most:
+            return kept
+        distance *= 2.0
+
+
+def _apart(points: Array, distance: float) -> list[int]:
+    chosen: list[int] = []
+    last = (np.inf, np.inf)
+    for at, (x, y) in enumerate(points.tolist()):
+        gap, was_gap = x != x or y != y, last[0] != last[0]
+        if gap and was_gap:
+            continue
+        near = abs(x - last[0]) < distance and abs(y - last[1]) < distance
+        if not near:
+            chosen.append(at)
+            last = (np.nan, np.nan) if gap else (x, y)
+    return chosen

@@ -1,0 +1,1 @@
+"""The world: contact, terrain, actuators, sensors, engines and the loop."""

@@ -1,0 +1,172 @@
+"""Where a robot touches the world, and what touching is like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.kinematics.com import com
+from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+# The sole of one foot resists tilting this many times as much as gravity tilts the
+# robot about it: with less, standing on one foot is an inverted pendulum that falls.
+TILT_STIFFNESS_RATIO = 20.0
+# On both feet the soles sink in by less than this share of the leg's length.
+DEEPEST_SINK = 1e-3
+# Of critical damping, for the share of the mass that a corner of one foot carries.
+DAMPING_RATIO = 0.7
+# Rubber on a hard floor.
+STATIC_FRICTION = 0.8
+DYNAMIC_FRICTION = 0.7
+STANDARD_GRAVITY = 9.80665
+# More corners than this make contact slower, not better.
+MOST_CORNERS = 4
+
+
+@dataclass(frozen=True)
+class Material:
+    """What touching is like, in all directions: Eq. (46–50) of [Sariyildiz2015].
+
+    Attributes:
+        stiffness: Of one contact point [N/m].
+        damping: Of one contact point [N s/m].
+        static_friction: Tangential over normal force at which a point begins to slip.
+        dynamic_friction: Tangential over normal force while it slips.
+    """
+
+    stiffness: float
+    damping: float
+    static_friction: float = STATIC_FRICTION
+    dynamic_friction: float = DYNAMIC_FRICTION
+
+    def __post_init__(self) -> None:
+        """Refuse what no material has."""
+        for name, unit in (("stiffness", "N/m"), ("damping", "N s/m")):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0) or (
+                name == "stiffness" and value == 0.0
+            ):
+                raise EquipoiseError(
+                    f"contact {name} is {value:g} {unit}; it must be positive"
+                )
+        for name in ("static_friction", "dynamic_friction"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise EquipoiseError(f"{name} is {value:g}; it must be 0 or more")
+        if self.dynamic_friction > self.static_friction:
+            raise EquipoiseError(
+                f"dynamic_friction {self.dynamic_friction:g} is above static_friction "
+                f"{self.static_friction:g}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoint:
+    """A point of the robot that can touch.
+
+    Attributes:
+        name: For example ``"left_sole_0"``.
+        link: The link that it is fixed to.
+        position_in_link: In link coordinates [m], shape (3,).
+        side: The foot whose sole it is a corner of, or None.
+    """
+
+    name: str
+    link: str
+    position_in_link: Array
+    side: Side | None = None
+
+
+def contact_point(robot: Robot, link: str, position_in_link: ArrayLike) -> ContactPoint:
+    """Return a point of any link: a fingertip, a knee, the back of the torso.
+
+    Args:
+        robot: The robot.
+        link: Link name.
+        position_in_link: In link coordinates [m], shape (3,).
+
+    Raises:
+        NameNotFoundError: If the robot has no such link.
+        EquipoiseError: If the position is not three finite numbers.
+    """
+    if link not in robot.description.link_by_name:
+        names = robot.description.link_by_name
+        raise NameNotFoundError("link", link, names, robot.name)
+    position = np.asarray(position_in_link, dtype=np.float64)
+    if position.shape != (3,) or not np.isfinite(position).all():
+        raise EquipoiseError(
+            f"the position of a contact point on '{link}' must be three finite numbers"
+        )
+    label = ",".join(f"{value:g}" for value in position)
+    return ContactPoint(f"{link}({label})", link, frozen_array(position))
+
+
+def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
+    """Return the corners of all soles, at most four of each.
+
+    Soles with more corners are represented by the four that enclose most area.
+    """
+    points = []
+    for side, sole in robot.soles.items():
+        keep = _widest_corners(sole.polygon_in_sole)
+        for number, at in enumerate(keep):
+            position = frozen_array(sole.corners_in_link[at])
+            points.append(
+                ContactPoint(f"{side}_sole_{number}", sole.link, position, side)
+            )
+    return tuple(points)
+
+
+def default_material(robot: Robot) -> Material:
+    """Return a floor that this robot can stand on, also on one foot.
+
+    Stiff enough that a sole resists tilting many times as much as gravity tilts the
+    robot about it (Σ k r² against m g h) and that it sinks in little; damped below
+    the critical damping of the mass that a corner carries.
+    """
+    points = sole_points(robot)
+    if not points:
+        raise EquipoiseError(
+            f"{robot.name} has no soles: give contact points and a material"
+        )
+    weight = robot.mass * STANDARD_GRAVITY
+    height = float(com(robot, robot.standing)[2])
+    leg = max(
+        (limb.length for limb in robot.limbs.values() if limb.kind == "leg"),
+        default=height,
+    )
+    stiffness = weight / (len(points) * DEEPEST_SINK * leg)
+    corners = 1
+    for sole in robot.soles.values():
+        keep = _widest_corners(sole.polygon_in_sole)
+        polygon = sole.polygon_in_sole[keep]
+        corners = max(corners, len(polygon))
+        spread = ((polygon - polygon.mean(axis=0)) ** 2).sum(axis=0)
+        # a point or a line cannot resist tilting, however stiff
+        if spread.min() > (1e-3 * leg) ** 2:
+            tilt = TILT_STIFFNESS_RATIO * weight * height / float(spread.min())
+            stiffness = max(stiffness, tilt)
+    carried = robot.mass / corners
+    damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * carried)
+    return Material(stiffness, damping)
+
+
+def _widest_corners(polygon: Array) -> list[int]:
+    """Return which corners of a convex polygon to keep, in their order."""
+    from itertools import combinations
+
+    from equipoise.robot.anatomy.polygon import area
+
+    if len(polygon) <= MOST_CORNERS:
+        return list(range(len(polygon)))
+    best = max(
+        combinations(range(len(polygon)), MOST_CORNERS),
+        key=lambda keep: area(polygon[list(keep)]),
+    )
+    return list(best)

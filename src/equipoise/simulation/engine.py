@@ -1,0 +1,150 @@
+"""What an engine is: the interface behind which ours and MuJoCo's stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.robot.description import Array
+from equipoise.simulation.world import World
+
+SHORTEST_STEP = 1e-6
+LONGEST_STEP = 0.02
+
+
+class DivergedError(EquipoiseError):
+    """A simulation that left all bounds; says when, where and why."""
+
+
+class Command(NamedTuple):
+    """What the drives are told, arrays of shape (nv - 6,) in the order of v[6:].
+
+    Attributes:
+        position: For servo and position mode [rad or m].
+        velocity: For servo and velocity mode [rad/s or m/s].
+        effort: Torque or force, added in servo mode [Nm or N].
+    """
+
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All that is known of the world at one time.
+
+    Attributes:
+        time: [s].
+        q: Configuration of the robot, shape (nq,).
+        v: Velocity, shape (nv,).
+        a: Acceleration over the last step, derivative of v, shape (nv,).
+        effort: Of the drives in the last step [Nm or N], shape (nv - 6,).
+        contact_position: Of each contact point in the world [m], shape (nc, 3).
+        contact_force: On each of them, from the world, in world axes [N], (nc, 3).
+        boxes: Pose of each box: position, quaternion xyzw, shape (nboxes, 7).
+    """
+
+    time: float
+    q: Array
+    v: Array
+    a: Array
+    effort: Array
+    contact_position: Array
+    contact_force: Array
+    boxes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """States at n times; attributes as of :class:`State`, with a first axis of n."""
+
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    effort: Array
+    contact_position: Array
+    contact_force: Array
+    boxes: Array
+
+    def __len__(self) -> int:
+        """Return how many states there are."""
+        return len(self.time)
+
+    def at(self, index: int) -> State:
+        """Return one state."""
+        rows = {item.name: getattr(self, item.name)[index] for item in fields(self)}
+        rows["time"] = float(rows["time"])
+        return State(**rows)
+
+
+class Engine(Protocol):
+    """Moves one world through time."""
+
+    name: str
+    world: World
+    dt: float
+
+    @property
+    def state(self) -> State:
+        """The state now."""
+        ...
+
+    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> State:
+        """Put the robot somewhere at time zero, at rest unless ``v`` is given."""
+        ...
+
+    def advance(self, commands: Command, every: int = 1) -> Trace:
+        """Do one step for each row of commands, and return every n-th state.
+
+        Args:
+            commands: Arrays of shape (steps, nv - 6).
+            every: How many steps lie between states; divides their number.
+        """
+        ...
+
+
+def check_dt(dt: float) -> float:
+    """Return a time step [s].
+
+    Raises:
+        EquipoiseError: If it is out of range.
+    """
+    if not (np.isfinite(dt) and SHORTEST_STEP <= dt <= LONGEST_STEP):
+        raise EquipoiseError(
+            f"a time step of {dt:g} s; it must be from {SHORTEST_STEP:g} to "
+            f"{LONGEST_STEP:g} s"
+        )
+    return float(dt)
+
+
+def check_commands(commands: Command, joints: int, source: str = "command") -> Command:
+    """Return commands as float64 arrays of shape (steps, joints).
+
+    Raises:
+        ShapeError: If a shape is wrong or a value is not finite, naming which.
+    """
+    checked = []
+    for name, values in zip(Command._fields, commands, strict=True):
+        array = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        if array.ndim != 2 or array.shape[1] != joints:
+            raise ShapeError(
+                f"{source}: {name} has shape {np.shape(values)}; "
+                f"({joints},) or (steps, {joints}) is needed"
+            )
+        if not np.isfinite(array).all():
+            step, joint = np.argwhere(~np.isfinite(array))[0]
+            raise ShapeError(
+                f"{source}: {name} of joint degree of freedom {joint} is "
+                f"{array[step, joint]} in row {step}"
+            )
+        checked.append(array)
+    steps = {len(array) for array in checked}
+    if len(steps) != 1:
+        raise ShapeError(f"{source}: position, velocity and effort differ in length")
+    return Command(*checked)

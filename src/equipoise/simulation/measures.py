@@ -1,0 +1,264 @@
+"""What contact forces say: ZMP, support polygon, wrenches of feet and at ankles.
+
+Arrays of contact points have shape (…, nc, 3): one state, or a trace of states. Where
+nothing touches there is no ZMP; results say so in ``supported`` and hold zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.errors import NameNotFoundError, ShapeError
+from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.support import polygon_margin
+from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.anatomy.soles import placement_in_body
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side, Sole
+from equipoise.simulation.contacts import ContactPoint
+
+# A force below this is rounding, not touching [N].
+LEAST_FORCE = 1e-6
+UP = (0.0, 0.0, 1.0)
+
+
+class Zmp(NamedTuple):
+    """Zero-moment points.
+
+    Attributes:
+        position: [m], shape (…, 3); zeros where there is none.
+        supported: Whether there is one, shape (…).
+    """
+
+    position: Array
+    supported: NDArray[np.bool_]
+
+
+class Wrench(NamedTuple):
+    """Force and torque about the origin of a frame, in its axes.
+
+    Attributes:
+        force: [N], shape (…, 3).
+        torque: [Nm], shape (…, 3).
+    """
+
+    force: Array
+    torque: Array
+
+
+class Margin(NamedTuple):
+    """How far inside a support polygon a point is.
+
+    Attributes:
+        distance: To its boundary [m], positive inside, shape (…); zeros where
+            nothing touches.
+        supported: Whether anything touches, shape (…).
+    """
+
+    distance: Array
+    supported: NDArray[np.bool_]
+
+
+def total_force(forces: ArrayLike) -> Array:
+    """Return the sum of contact forces [N], shape (…, 3), of forces (…, nc, 3)."""
+    return np.asarray(_vectors(forces, "forces").sum(axis=-2))
+
+
+def zmp(positions: ArrayLike, forces: ArrayLike, normal: ArrayLike = UP) -> Zmp:
+    """Return where contact forces have no moment along the ground (the CoP).
+
+    The point lies in the plane with the given normal through the mean of the contact
+    points, weighted by normal force, and the moment about it is parallel to the
+    normal: p = c + n × M_c / (n·F). Where all points lie in such a plane M_c is
+    parallel to n, and p = c is Eq. (51) of [Sariyildiz2015].
+
+    Args:
+        positions: Of contact points in the world [m], shape (…, nc, 3).
+        forces: On them from the ground, in world axes [N], shape (…, nc, 3).
+        normal: Unit vector out of the ground; upwards unless given. On a slope give
+            the slope's normal to get a point of the slope.
+    """
+    points, pushes = _pair(positions, forces)
+    n = np.asarray(normal, dtype=np.float64)
+    share = pushes @ n
+    load = share.sum(axis=-1)
+    supported = np.asarray(load > LEAST_FORCE)
+    per_load = np.where(supported, 1.0 / np.where(supported, load, 1.0), 0.0)[..., None]
+    centre = np.einsum("...k,...ki->...i", share, points) * per_load  # Eq. (51)
+    moment = np.cross(points - centre[..., None, :], pushes).sum(axis=-2)
+    return Zmp(centre + np.cross(n, moment) * per_load, supported)
+
+
+def touching_polygon(positions: ArrayLike, forces: ArrayLike) -> Array:
+    """Return the convex hull of the points that touch, seen from above.
+
+    Args:
+        positions: Of contact points in the world [m], shape (nc, 3).
+        forces: On them [N], shape (nc, 3).
+
+    Returns:
+        Corners in the world, counter-clockwise [m], shape (k, 2); k is 0 where
+        nothing touches.
+    """
+    points, pushes = _pair(positions, forces)
+    if points.ndim != 2:
+        raise ShapeError(f"positions have shape {points.shape}; (nc, 3) is needed")
+    touching = points[np.linalg.norm(pushes, axis=-1) > LEAST_FORCE]
+    return convex_hull(touching[:, :2]) if len(touching) else np.zeros((0, 2))
+
+
+def zmp_margin(positions: ArrayLike, forces: ArrayLike) -> Margin:
+    """Return how far the ZMP is inside the polygon of the points that touch.
+
+    Forces that only push keep it inside; it comes to the edge when the robot is about
+    to tip.
+
+    Args:
+        positions: Of contact points in the world [m], shape (…, nc, 3).
+        forces: On them from the ground, in world axes [N], shape (…, nc, 3).
+    """
+    points, pushes = _pair(positions, forces)
+    point, supported = zmp(points, pushes)
+    distance = np.zeros(supported.shape)
+    for at in map(tuple, np.argwhere(supported)):
+        polygon = touching_polygon(points[at], pushes[at])
+        distance[at] = polygon_margin(polygon, point[at][:2])
+    return Margin(distance, supported)
+
+
+def sole_pose(robot: Robot, q: ArrayLike, side: Side) -> Array:
+    """Return the transform from sole to world, shape (4, 4) or (n, 4, 4).
+
+    Args:
+        robot: The robot.
+        q: One configuration, shape (nq,), or many, shape (n, nq).
+        side: Which foot.
+    """
+    sole = _sole(robot, side)
+    pose = frame_pose(robot, q, sole.link)
+    return np.asarray(pose @ sole.transform_sole_to_link, dtype=np.float64)
+
+
+def points_of_foot(
+    robot: Robot, contacts: Sequence[ContactPoint], side: Side
+) -> list[int]:
+    """Return which contact points are on a foot: on its sole, its toes, anywhere."""
+    body, _ = placement_in_body(robot.model, _sole(robot, side))
+    carried = set(robot.model.subtrees[body])
+    frames, body_id = robot.model.frames, robot.model.getBodyId
+    return [
+        number
+        for number, point in enumerate(contacts)
+        if frames[body_id(point.link)].parentJoint in carried
+    ]
+
+
+def foot_wrench(
+    robot: Robot,
+    q: ArrayLike,
+    contacts: Sequence[ContactPoint],
+    positions: ArrayLike,
+    forces: ArrayLike,
+    side: Side,
+) -> Wrench:
+    """Return what the world does to a foot, about the sole's origin in sole axes.
+
+    Eq. (52) of [Sariyildiz2015] with the moment of each force, τ = Σ (p_i - p) × F_i:
+    friction forces at several points also turn the foot about its normal, which
+    (p_ZMP - p) × F lacks.
+
+    Args:
+        robot: The robot.
+        q: One configuration, shape (nq,), or many, shape (n, nq).
+        contacts: The contact points, nc of them.
+        positions: Of them in the world [m], shape (…, nc, 3).
+        forces: On them, in world axes [N], shape (…, nc, 3).
+        side: Which foot.
+    """
+    points, pushes = _pair(positions, forces)
+    if points.shape[-2] != len(contacts):
+        raise ShapeError(
+            f"positions have shape {points.shape}; (…, {len(contacts)}, 3) is needed"
+        )
+    pose = sole_pose(robot, q, side)
+    own = points_of_foot(robot, contacts, side)
+    arms = points[..., own, :] - pose[..., None, :3, 3]
+    force = pushes[..., own, :].sum(axis=-2)
+    torque = np.cross(arms, pushes[..., own, :]).sum(axis=-2)
+    to_sole = np.swapaxes(pose[..., :3, :3], -1, -2)
+    return Wrench(
+        np.einsum("...ij,...j->...i", to_sole, force),
+        np.einsum("...ij,...j->...i", to_sole, torque),
+    )
+
+
+def wrench_in_frame(wrench: Wrench, transform_to_frame: ArrayLike) -> Wrench:
+    """Return the same wrench about the origin of another frame, in its axes.
+
+    Args:
+        wrench: In the frame where it is known, say the sole.
+        transform_to_frame: Maps coordinates of that frame to the wanted one, say sole
+            to world, shape (…, 4, 4).
+    """
+    transform = np.asarray(transform_to_frame, dtype=np.float64)
+    rotation, origin = transform[..., :3, :3], transform[..., :3, 3]
+    force = np.einsum("...ij,...j->...i", rotation, wrench.force)
+    torque = np.einsum("...ij,...j->...i", rotation, wrench.torque)
+    return Wrench(force, torque + np.cross(origin, force))
+
+
+def ankle_zmp(wrench_at_ankle: Wrench, ankle_height: float) -> Zmp:
+    """Return the ZMP in the sole from what an ankle sensor measures.
+
+    Eq. (15–16) of [Sanliturk2024], whose x points down from the ankle to the sole, y
+    left and z forward, in our axes:
+    p_x = -(M_y + h F_x) / F_z, p_y = (M_x - h F_y) / F_z.
+
+    The wrench is what the foot does to the shank, so that F_z > 0 in standing; turn all
+    six signs of a sensor that says what the shank does to the foot. A sensor does not
+    feel weight and inertia of the foot below it: the point is the foot's ZMP as far as
+    these are small.
+
+    Args:
+        wrench_at_ankle: About the sensor, in axes parallel to the sole's.
+        ankle_height: Of the sensor above the sole, h [m].
+
+    Returns:
+        Points of the sole relative to the point below the sensor, z = 0, and whether
+        the foot carries load.
+    """
+    force = np.asarray(wrench_at_ankle.force, dtype=np.float64)
+    torque = np.asarray(wrench_at_ankle.torque, dtype=np.float64)
+    supported = np.asarray(force[..., 2] > LEAST_FORCE)
+    load = np.where(supported, force[..., 2], 1.0)
+    x = -(torque[..., 1] + ankle_height * force[..., 0]) / load  # Eq. (15)
+    y = (torque[..., 0] - ankle_height * force[..., 1]) / load  # Eq. (16)
+    point = np.stack([x, y, np.zeros_like(x)], axis=-1)
+    return Zmp(np.where(supported[..., None], point, 0.0), supported)
+
+
+def _sole(robot: Robot, side: Side) -> Sole:
+    if side not in robot.soles:
+        raise NameNotFoundError("sole", side, robot.soles, robot.name)
+    return robot.soles[side]
+
+
+def _vectors(values: ArrayLike, name: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim < 2 or array.shape[-1] != 3:
+        raise ShapeError(f"{name} have shape {array.shape}; (…, nc, 3) is needed")
+    return array
+
+
+def _pair(positions: ArrayLike, forces: ArrayLike) -> tuple[Array, Array]:
+    points, pushes = _vectors(positions, "positions"), _vectors(forces, "forces")
+    if points.shape != pushes.shape:
+        raise ShapeError(
+            f"positions have shape {points.shape}, forces have shape {pushes.shape}"
+        )
+    return points, pushes

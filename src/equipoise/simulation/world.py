@@ -1,0 +1,172 @@
+"""A robot and all that it meets, as plain data: what both engines are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.robot.description import Array, Inertial, frozen_array
+from equipoise.robot.model import Robot
+from equipoise.simulation.actuation import Actuation, actuation_of
+from equipoise.simulation.contacts import (
+    STANDARD_GRAVITY,
+    ContactPoint,
+    Material,
+    default_material,
+    sole_points,
+)
+from equipoise.simulation.obstacles import Box, Wall
+from equipoise.simulation.terrain import Flat, Terrain
+
+
+@dataclass(frozen=True, eq=False)
+class Push:
+    """A force on a link for a while.
+
+    Attributes:
+        link: Link name.
+        force_in_world: [N], shape (3,).
+        start: When it begins [s].
+        duration: How long it lasts [s].
+        point_in_link: Where it acts, in link coordinates [m], shape (3,).
+    """
+
+    link: str
+    force_in_world: Array
+    start: float
+    duration: float
+    point_in_link: Array = field(default_factory=lambda: frozen_array(np.zeros(3)))
+
+    def __post_init__(self) -> None:
+        """Keep the arrays read-only and refuse what is no force."""
+        for name in ("force_in_world", "point_in_link"):
+            values = np.asarray(getattr(self, name), dtype=np.float64)
+            if values.shape != (3,) or not np.isfinite(values).all():
+                raise EquipoiseError(
+                    f"the {name} of a push must be three finite numbers"
+                )
+            object.__setattr__(self, name, frozen_array(values))
+        if not (math.isfinite(self.start) and math.isfinite(self.duration)):
+            raise EquipoiseError("a push must have a finite start and duration")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A robot, where it can touch, what it stands on and what drives it.
+
+    Attributes:
+        robot: The robot.
+        terrain: What it stands on.
+        contacts: Points of the robot that can touch.
+        material: What touching is like, for all points and surfaces.
+        actuation: What drives the joints.
+        walls: Fixed blocks.
+        boxes: Blocks that can be pushed.
+        pushes: Forces from outside.
+        gravity: Downwards [m/s²].
+    """
+
+    robot: Robot
+    terrain: Terrain
+    contacts: tuple[ContactPoint, ...]
+    material: Material
+    actuation: Actuation
+    walls: tuple[Wall, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    pushes: tuple[Push, ...] = ()
+    gravity: float = STANDARD_GRAVITY
+
+    def __post_init__(self) -> None:
+        """Check that names and shapes belong to this robot."""
+        links = self.robot.description.link_by_name
+        items: list[ContactPoint | Push] = [*self.contacts, *self.pushes]
+        for item in items:
+            if item.link not in links:
+                raise NameNotFoundError("link", item.link, links, self.robot.name)
+        joints = self.robot.nv - 6
+        if len(self.actuation.mode) != joints:
+            raise EquipoiseError(
+                f"actuation is for {len(self.actuation.mode)} degrees of freedom; the "
+                f"joints of {self.robot.name} have {joints}"
+            )
+        if not math.isfinite(self.gravity):
+            raise EquipoiseError("gravity must be finite")
+
+    @property
+    def body_of_link(self) -> dict[str, tuple[int, Array]]:
+        """Moving body (joint index) of each link, and the link's pose in it, (4, 4)."""
+        placed: dict[str, tuple[int, Array]] = {}
+        for frame in self.robot.model.frames:
+            if frame.type == pin.FrameType.BODY:
+                pose = np.array(frame.placement.homogeneous)
+                placed[frame.name] = (int(frame.parentJoint), pose)
+        return placed
+
+
+def make_world(
+    robot: Robot,
+    terrain: Terrain | None = None,
+    *,
+    contacts: tuple[ContactPoint, ...] | None = None,
+    material: Material | None = None,
+    actuation: Actuation | None = None,
+    walls: tuple[Wall, ...] = (),
+    boxes: tuple[Box, ...] = (),
+    pushes: tuple[Push, ...] = (),
+    gravity: float = STANDARD_GRAVITY,
+) -> World:
+    """Return a world for a robot; what is not given comes from the robot.
+
+    Args:
+        robot: The robot.
+        terrain: Flat ground unless given.
+        contacts: The corners of its soles unless given.
+        material: :func:`~equipoise.simulation.contacts.default_material` unless given.
+        actuation: Servos (:func:`~equipoise.simulation.actuation.actuation_of`) unless
+            given.
+        walls: Fixed blocks.
+        boxes: Blocks that can be pushed.
+        pushes: Forces from outside.
+        gravity: Downwards [m/s²].
+    """
+    return World(
+        robot,
+        Flat() if terrain is None else terrain,
+        sole_points(robot) if contacts is None else tuple(contacts),
+        default_material(robot) if material is None else material,
+        actuation_of(robot) if actuation is None else actuation,
+        tuple(walls),
+        tuple(boxes),
+        tuple(pushes),
+        gravity,
+    )
+
+
+def with_payload(robot: Robot, payload: Mapping[str, float]) -> Robot:
+    """Return a robot that carries more mass, at the centres of mass of its links.
+
+    Args:
+        robot: The robot.
+        payload: Mass added by link name [kg].
+
+    Raises:
+        NameNotFoundError: If the robot has no such link.
+        EquipoiseError: If a mass is not positive and finite.
+    """
+    inertials: dict[str, Inertial] = {}
+    links = robot.description.link_by_name
+    for name, mass in payload.items():
+        if name not in links:
+            raise NameNotFoundError("link", name, links, robot.name)
+        if not (math.isfinite(mass) and mass > 0.0):
+            raise EquipoiseError(
+                f"payload of '{name}' is {mass:g} kg; it must be positive and finite"
+            )
+        old = links[name].inertial or Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+        inertials[name] = replace(old, mass=old.mass + mass)
+    return robot.with_inertials(inertials)

@@ -1,0 +1,121 @@
+"""Runs made to order for the tests: a robot that sways on its feet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equipoise.kinematics.com import com
+from equipoise.log.run import Event, Run
+from equipoise.robot.load import load
+from equipoise.robot.model import Robot
+
+GRAVITY = 9.80665
+
+
+def swaying(
+    robot: Robot | None = None,
+    seconds: float = 1.0,
+    rate: float = 100.0,
+    **changes: Any,
+) -> Run:
+    """Return a run in which the base sways and the joints wave a little.
+
+    Forces are made up, but sum to the weight. For two tenths of the time, from the
+    middle on, nothing carries the robot.
+
+    Args:
+        robot: ``humanoid`` by default.
+        seconds: Duration [s].
+        rate: Rows a second [Hz].
+        changes: Fields of the run to replace.
+    """
+    robot = robot or load("humanoid")
+    rng = np.random.default_rng(7)
+    rows, joints = round(seconds * rate) + 1, robot.nv - 6
+    time = np.arange(rows) / rate
+    wave = np.sin(2.0 * np.pi * 0.5 * time)
+    tangent = 0.02 * wave[:, None] * rng.standard_normal(robot.nv)
+    q = np.array([_moved(robot, step) for step in tangent])
+    v = rng.standard_normal((rows, robot.nv))
+    supported = ~((time > 0.5 * seconds) & (time < 0.7 * seconds))
+    contacts = tuple(f"{side}_sole_{n}" for side in robot.soles for n in range(4))
+    force = np.zeros((rows, len(contacts), 3))
+    if contacts:
+        share = robot.mass * GRAVITY / len(contacts)
+        force[..., 2] = share * (1.0 + 0.2 * wave[:, None])
+        force[~supported] = 0.0
+    wrench = rng.standard_normal((rows, 6))
+    wrench[:, 2] = 4.0 * force[:, 0, 2] if contacts else 0.0
+    centre = np.array([com(robot, row) for row in q])
+    zmp = centre * [1.0, 1.3, 0.0]
+    fields: dict[str, Any] = {
+        "robot": robot,
+        "time": time,
+        "q": q,
+        "v": v,
+        "a": rng.standard_normal((rows, robot.nv)),
+        "effort": 20.0 * wave[:, None] * rng.standard_normal(joints),
+        "contact_names": contacts,
+        "contact_position": rng.standard_normal(force.shape),
+        "contact_force": force,
+        "foot_wrench": dict.fromkeys(robot.soles, wrench),
+        "com": centre,
+        "zmp": zmp,
+        "supported": supported,
+        "zmp_margin": 0.03 + 0.01 * wave,
+        "references": {
+            "com": np.tile(centre[0], (rows, 1)),
+            "com_velocity": np.zeros((rows, 3)),
+            "joint_position": rng.standard_normal((rows, joints)),
+            "gain": rng.standard_normal((rows, 2, 2)),
+        },
+        "boxes": np.tile([1.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], (rows, 2, 1)),
+        "events": (Event(0.5 * seconds, "left the ground"), Event(0.0, "start")),
+        "summary": figures(robot, seconds),
+    }
+    return Run(**{**fields, **changes})
+
+
+def figures(robot: Robot, seconds: float) -> dict[str, Any]:
+    """Return a summary with all that a report shows."""
+    return {
+        "verb": "stand",
+        "robot": robot.name,
+        "engine": "native",
+        "sentence": f"{robot.name} stood for {seconds:g} s.",
+        "achieved": True,
+        "fell_at_s": None,
+        "duration_s": seconds,
+        "dt_s": 0.001,
+        "wall_s": 0.4321,
+        "realtime_factor": 23.1,
+        "com_error_m": {"mean": 0.0011, "max": 0.0029},
+        "zmp_margin_m": {"min": 0.021, "mean": 0.034},
+        "seed": 0,
+        "versions": {"equipoise": "0.1.0", "numpy": "2.4"},
+        "checks": [
+            {
+                "name": "CoM error",
+                "value": 0.0029,
+                "limit": 0.005,
+                "unit": "m",
+                "passed": True,
+            },
+            {
+                "name": "vertical force",
+                "value": 0.04,
+                "limit": 0.03,
+                "unit": "",
+                "passed": False,
+            },
+        ],
+        "warnings": ["the first step took long"],
+    }
+
+
+def _moved(robot: Robot, step: np.ndarray) -> np.ndarray:
+    import pinocchio as pin
+
+    return np.asarray(pin.integrate(robot.model, np.array(robot.standing), step))
