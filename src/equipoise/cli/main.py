@@ -16,9 +16,11 @@ import tyro
 
 from equipoise import __version__
 from equipoise.cli.console import printable
+from equipoise.cli.drop import Drop
 from equipoise.cli.export import Export
 from equipoise.cli.info import Info
 from equipoise.cli.robots import Robots
+from equipoise.cli.stand import Stand
 from equipoise.errors import EquipoiseError
 
 BAD_INPUT = 2
@@ -32,7 +34,10 @@ Verb = (
     Annotated[Robots, tyro.conf.subcommand("robots")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Export, tyro.conf.subcommand("export")]
+    | Annotated[Stand, tyro.conf.subcommand("stand")]
+    | Annotated[Drop, tyro.conf.subcommand("drop")]
 )
+AnyVerb = Robots | Info | Export | Stand | Drop
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -68,12 +73,12 @@ def run(words: list[str]) -> int:
     return status
 
 
-def _parse(words: list[str]) -> Robots | Info | Export:
+def _parse(words: list[str]) -> AnyVerb:
     """Return the verb with its options; wrong words are one line on stderr."""
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            verb: Robots | Info | Export = tyro.cli(
+            verb: AnyVerb = tyro.cli(
                 Verb,
                 prog="equipoise",
                 description=(

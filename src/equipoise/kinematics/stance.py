@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import NameNotFoundError
 from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
@@ -35,10 +35,21 @@ class Stance(NamedTuple):
 
 
 def sole_pose(robot: Robot, q: ArrayLike, side: Side) -> Array:
-    """Return where a sole is, shape (…, 4, 4)."""
+    """Return the transform from sole to world, shape (4, 4) or (n, 4, 4).
+
+    Args:
+        robot: The robot.
+        q: One configuration, shape (nq,), or many, shape (n, nq).
+        side: Which foot.
+
+    Raises:
+        NameNotFoundError: If the robot has no such sole.
+    """
+    if side not in robot.soles:
+        raise NameNotFoundError("sole", side, robot.soles, robot.name)
     sole = robot.soles[side]
-    pose: Array = frame_pose(robot, q, sole.link) @ sole.transform_sole_to_link
-    return pose
+    pose = frame_pose(robot, q, sole.link)
+    return np.asarray(pose @ sole.transform_sole_to_link, dtype=np.float64)
 
 
 def find_stance(
@@ -46,48 +57,72 @@ def find_stance(
     start: ArrayLike,
     soles: Mapping[Side, Array],
     com: ArrayLike,
+    joints: Iterable[str] | None = None,
 ) -> Stance:
     """Return the posture nearest to another with soles and CoM in place.
 
-    Gauss–Newton steps on base and joints together; joint limits are not looked at.
+    Gauss–Newton steps on base and joints together; joints that come to a limit stay
+    there while they would go beyond it.
 
     Args:
         robot: The robot.
         start: Configuration to begin with, shape (nq,).
         soles: Wanted poses in the world, shape (4, 4) each.
-        com: Wanted centre of mass in the world [m], shape (3,); components that are
-            NaN are free.
+        com: Wanted centre of mass in the world [m], shape (3,).
+        joints: That may move; all if not given. The base always may.
 
     Raises:
-        EquipoiseError: If soles are wanted that the robot has not.
+        NameNotFoundError: If a sole or joint is named that the robot has not.
     """
-    for side in soles:
-        if side not in robot.soles:
-            raise EquipoiseError(f"{robot.name} has no {side} sole")
     q = robot.check_q(start).copy()
     wanted = np.asarray(com, dtype=np.float64)
-    given = ~np.isnan(wanted)
+    may_move = np.ones(robot.nv, dtype=bool)
+    if joints is not None:
+        may_move[6:] = False
+        for name in joints:
+            joint = robot.model.joints[robot.joint_id(name)]
+            may_move[joint.idx_v : joint.idx_v + joint.nv] = True
     best = Stance(q, np.inf)
+    held = np.zeros(robot.nv, dtype=bool)
     for _ in range(MOST_ITERATIONS):
-        error, jacobian = _residual(robot, q, soles, wanted, given)
+        error, jacobian = _residual(robot, q, soles, wanted)
         worst = float(np.abs(error).max())
         if worst < best.error:
             best = Stance(q, worst)
         if worst < TOLERANCE:
             break
-        step = np.linalg.pinv(jacobian, RANK_TOLERANCE) @ error
+        free = may_move & ~held
+        step = np.zeros(robot.nv)
+        step[free] = np.linalg.pinv(jacobian[:, free], RANK_TOLERANCE) @ error
         step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
-        q = pin.integrate(robot.model, q, step)
+        q, held = _within_limits(robot, pin.integrate(robot.model, q, step))
     return best
 
 
+def _within_limits(robot: Robot, q: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return a configuration with joints put back to limits, and which those are."""
+    held = np.zeros(robot.nv, dtype=bool)
+    inside = q.copy()
+    for joint in list(robot.model.joints)[2:]:
+        if joint.nq != 1:
+            continue
+        at = joint.idx_q
+        lower, upper = (
+            robot.model.lowerPositionLimit[at],
+            robot.model.upperPositionLimit[at],
+        )
+        inside[at] = min(max(q[at], lower), upper)
+        held[joint.idx_v] = inside[at] != q[at]
+    return inside, held
+
+
 def _residual(
-    robot: Robot, q: Array, soles: Mapping[Side, Array], com: Array, given: Array
+    robot: Robot, q: Array, soles: Mapping[Side, Array], com: Array
 ) -> tuple[Array, Array]:
     """Return errors and their Jacobian with respect to velocities."""
     model, data = robot.model, robot.data
-    jacobians = [pin.jacobianCenterOfMass(model, data, q)[given]]
-    errors = [(com - data.com[0])[given]]
+    jacobians = [pin.jacobianCenterOfMass(model, data, q)]
+    errors = [com - data.com[0]]
     for side, wanted in soles.items():
         sole = robot.soles[side]
         placed = pin.SE3(sole_pose(robot, q, side))

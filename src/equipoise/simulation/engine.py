@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, Protocol
 
@@ -123,15 +124,36 @@ def check_dt(dt: float) -> float:
     return float(dt)
 
 
-def check_commands(commands: Command, joints: int, source: str = "command") -> Command:
+def check_commands(
+    commands: Command,
+    joints: int,
+    source: str = "command",
+    names: Sequence[str] | None = None,
+) -> Command:
     """Return commands as float64 arrays of shape (steps, joints).
+
+    Args:
+        commands: Three arrays of shape (joints,) or (steps, joints).
+        joints: How many joint degrees of freedom there are.
+        source: Where they came from, for messages.
+        names: Of the joint degrees of freedom, for messages.
 
     Raises:
         ShapeError: If a shape is wrong or a value is not finite, naming which.
     """
     checked = []
-    for name, values in zip(Command._fields, commands, strict=True):
-        array = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    try:
+        parts = [getattr(commands, name) for name in Command._fields]
+    except AttributeError as error:
+        raise ShapeError(
+            f"{source}: a Command of position, velocity and effort is needed, not "
+            f"{type(commands).__name__}"
+        ) from error
+    for name, values in zip(Command._fields, parts, strict=True):
+        try:
+            array = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise ShapeError(f"{source}: {name} is no array of numbers") from error
         if array.ndim != 2 or array.shape[1] != joints:
             raise ShapeError(
                 f"{source}: {name} has shape {np.shape(values)}; "
@@ -139,9 +161,10 @@ def check_commands(commands: Command, joints: int, source: str = "command") -> C
             )
         if not np.isfinite(array).all():
             step, joint = np.argwhere(~np.isfinite(array))[0]
+            who = f"degree of freedom {joint}" if names is None else f"'{names[joint]}'"
+            where = f" in row {step}" if len(array) > 1 else ""
             raise ShapeError(
-                f"{source}: {name} of joint degree of freedom {joint} is "
-                f"{array[step, joint]} in row {step}"
+                f"{source}: {name} of {who} is {array[step, joint]}{where}"
             )
         checked.append(array)
     steps = {len(array) for array in checked}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import NameNotFoundError, ShapeError
-from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.soles import placement_in_body
@@ -129,19 +129,6 @@ def zmp_margin(positions: ArrayLike, forces: ArrayLike) -> Margin:
         polygon = touching_polygon(points[at], pushes[at])
         distance[at] = polygon_margin(polygon, point[at][:2])
     return Margin(distance, supported)
-
-
-def sole_pose(robot: Robot, q: ArrayLike, side: Side) -> Array:
-    """Return the transform from sole to world, shape (4, 4) or (n, 4, 4).
-
-    Args:
-        robot: The robot.
-        q: One configuration, shape (nq,), or many, shape (n, nq).
-        side: Which foot.
-    """
-    sole = _sole(robot, side)
-    pose = frame_pose(robot, q, sole.link)
-    return np.asarray(pose @ sole.transform_sole_to_link, dtype=np.float64)
 
 
 def points_of_foot(

@@ -107,7 +107,7 @@ class Flat(_Plane):
 
     def describe(self) -> str:
         """Return what it is, in a few words."""
-        return f"flat at {self.level:g} m" if self.level else "flat"
+        return f"flat ground at {self.level:g} m" if self.level else "flat ground"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,37 @@
+"""``equipoise stand``: does it stand, and how do the forces spread?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from equipoise.cli.trial import TrialOptions, run_trial
+
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
+    from equipoise.robot.model import Robot
+    from equipoise.simulation.terrain import Terrain
+
+
+@dataclass(frozen=True)
+class Stand(TrialOptions):
+    """Let a robot settle on its feet; report forces, centre of mass and ZMP."""
+
+    def run(self) -> int:
+        """Simulate, print, write."""
+        from equipoise.simulation.trials import stand
+
+        def simulate(
+            robot: Robot, terrain: Terrain, progress: Callable[[float], None]
+        ) -> Run:
+            return stand(
+                robot,
+                terrain,
+                seconds=self.seconds,
+                engine=self.engine,
+                dt=self.dt,
+                progress=progress,
+            )
+
+        return run_trial(self, "stand", simulate)

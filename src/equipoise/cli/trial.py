@@ -1,0 +1,178 @@
+"""What verbs that simulate a robot have in common: options, world, table, folder."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from equipoise.cli.console import make_console, make_table, printable
+
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
+    from equipoise.robot.model import Robot
+    from equipoise.simulation.terrain import Terrain
+
+
+@dataclass(frozen=True)
+class TrialOptions:
+    """Options of all verbs that simulate."""
+
+    robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
+    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+
+    engine: Literal["native", "mujoco"] = "native"
+    """Which engine simulates: our own, or MuJoCo (needs the extra of that name)."""
+
+    terrain: Annotated[str, tyro.conf.arg(metavar="GROUND")] = "flat"
+    """flat; slope:PITCH[,ROLL] in degrees; stairs[:RISE,TREAD,COUNT,START] in metres;
+    rough[:HEIGHT,WAVELENGTH] in metres; field:FILE.npy,CELL for a grid of heights."""
+
+    dt: Annotated[float, tyro.conf.arg(metavar="S")] = 1e-3
+    """Time step [s]."""
+
+    seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 3.0
+    """How long to simulate [s], a whole number of time steps."""
+
+    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Of everything random: rough ground."""
+
+    payload: Annotated[
+        tuple[str, ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="LINK=KG"),
+    ] = field(default=())
+    """Mass added at a link's centre of mass [kg]; may be given several times."""
+
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Folder for summary.json, run.mcap and report.html. It appears when all is done;
+    without it nothing is kept."""
+
+    force: bool = False
+    """Replace a run that is in that folder already."""
+
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
+
+
+def run_trial(
+    options: TrialOptions,
+    verb: str,
+    simulate: Callable[[Robot, Terrain, Callable[[float], None]], Run],
+) -> int:
+    """Load the robot, simulate it, print the table and write the folder.
+
+    Args:
+        options: What the user asked for.
+        verb: The word for it.
+        simulate: Gets robot, terrain and a function to tell the simulated time.
+
+    Returns:
+        0 if the robot did it, 1 if not.
+    """
+    from equipoise.log.folder import check_folder
+    from equipoise.robot.load import load
+    from equipoise.simulation.engine import check_dt
+    from equipoise.simulation.loop import whole_steps
+    from equipoise.simulation.simulate import with_summary
+    from equipoise.simulation.terrain_names import terrain_named
+    from equipoise.simulation.world import with_payload
+
+    payload = _payload(options.payload)
+    whole_steps(options.seconds, check_dt(options.dt), "duration (--seconds)")
+    if options.out is not None:
+        check_folder(options.out, replace=options.force)
+    robot = load(options.robot, options.settings)
+    if payload:
+        robot = with_payload(robot, payload)
+    ground = terrain_named(options.terrain, robot, options.seed)
+    with _progress(options.seconds, f"{verb} {robot.name}") as told:
+        run = simulate(robot, ground, told)
+    figures = {
+        **run.summary,
+        "seed": options.seed,
+        "payload_kg": payload,
+        "command": command_line(),
+    }
+    run = with_summary(run, figures)
+    _print(figures)
+    if options.out is not None:
+        from equipoise.show.report import report
+
+        title = f"{verb} {robot.name}"
+        run.save(
+            options.out,
+            report=report(run, title, command_line()),
+            replace=options.force,
+        )
+        print(f"written: {printable(str(options.out))}")
+    return 0 if figures["achieved"] else 1
+
+
+def command_line() -> str:
+    """Return the words that did this, for doing it again."""
+    return shlex.join(["equipoise", *sys.argv[1:]])
+
+
+def _payload(words: tuple[str, ...]) -> dict[str, float]:
+    from equipoise.errors import EquipoiseError
+
+    payload: dict[str, float] = {}
+    for word in words:
+        link, equals, mass = word.rpartition("=")
+        try:
+            kilograms = float(mass)
+        except ValueError:
+            kilograms = float("nan")
+        if not equals or not link or kilograms != kilograms:
+            raise EquipoiseError(
+                f"--payload '{word}': LINK=KG is needed, for example torso=2.5"
+            )
+        payload[link] = payload.get(link, 0.0) + kilograms
+    return payload
+
+
+@contextmanager
+def _progress(seconds: float, title: str) -> Iterator[Callable[[float], None]]:
+    """Show a bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda time: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(printable(title), total=seconds)
+        yield lambda time: bar.update(task, completed=time)
+
+
+def _print(figures: dict[str, Any]) -> None:
+    console = make_console()
+    table = make_table("figure", "value", numbers=("value",))
+    for name, value in _rows(figures):
+        table.add_row(name, value)
+    console.print(printable(figures["sentence"]), style="bold", soft_wrap=True)
+    console.print(table)
+    checks = make_table("check", "value", "limit", "passed", numbers=("value", "limit"))
+    for check in figures["checks"]:
+        checks.add_row(
+            check["name"],
+            f"{check['value']:.3g} {check['unit']}",
+            f"{check['limit']:.3g} {check['unit']}",
+            "yes" if check["passed"] else "no",
+        )
+    console.print(checks)
+
+
+def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a reader wants to see first, as text."""
+    from equipoise.show.labels import readable_figures
+
+    hidden = ("sentence", "checks", "versions", "command", "robot", "verb")
+    yield from readable_figures(figures, hidden)

@@ -1,0 +1,247 @@
+"""Reference → Controller → Robot: three blocks, each of which a user can replace.
+
+A reference says what is wanted, a controller turns that and the state into a command,
+a plant (the robot, simulated or real) does it. Each has its own rate: the reference
+and the controller are asked once in their periods, and what they said holds until
+they are asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.robot.description import Array
+from equipoise.robot.joint_coordinates import degree_names
+from equipoise.simulation.engine import Command, Engine, State, Trace, check_commands
+from equipoise.simulation.sensors import SensorSuite
+
+# Open-loop commands are handed to the engine in pieces of this many steps.
+STEPS_A_PIECE = 500
+# Periods that are this close to a whole number of steps are meant to be [steps].
+WHOLE = 1e-6
+
+
+class Target(NamedTuple):
+    """What is wanted at one time, or at n times with a first axis of n.
+
+    Attributes:
+        position: Of joints, in the order of v[6:] [rad or m], shape (nv - 6,).
+        velocity: Of joints [rad/s or m/s], shape (nv - 6,).
+        effort: Of joints, beside what feedback adds [Nm or N], shape (nv - 6,).
+        com: Centre of mass in the world [m], shape (3,), or None.
+    """
+
+    position: Array
+    velocity: Array
+    effort: Array
+    com: Array | None = None
+
+
+class Reference(Protocol):
+    """What is wanted over time."""
+
+    def sample(self, time: float) -> Target:
+        """Return what is wanted at a time [s]."""
+        ...
+
+
+class Controller(Protocol):
+    """Turns what is wanted and what is known into commands."""
+
+    def control(self, state: Any, reference: Target) -> Command:
+        """Return a command.
+
+        Args:
+            state: A :class:`~equipoise.simulation.engine.State`, or, where the robot
+                has sensors, a :class:`~equipoise.simulation.sensors.Measurement`.
+            reference: What is wanted now.
+        """
+        ...
+
+
+class Plant(Protocol):
+    """The robot: does what it is told for one control period."""
+
+    @property
+    def state(self) -> State:
+        """The state now."""
+        ...
+
+    def step(self, command: Command) -> State:
+        """Hold a command for one control period, and return the state after it."""
+        ...
+
+
+class OpenLoop:
+    """A controller that hands on what is wanted; servos do the rest."""
+
+    def control(self, state: Any, reference: Target) -> Command:
+        """Return position, velocity and effort as they are wanted."""
+        return Command(reference.position, reference.velocity, reference.effort)
+
+
+class EnginePlant:
+    """A robot in an engine, whose states are kept.
+
+    Attributes:
+        engine: The engine.
+        steps: Time steps of the engine in a control period.
+    """
+
+    def __init__(
+        self, engine: Engine, period: float | None = None, every: int = 1
+    ) -> None:
+        """Wrap an engine that was reset.
+
+        Args:
+            engine: The engine.
+            period: For which a command holds, a whole number of time steps [s]; one
+                time step if not given.
+            every: Keep a state after so many time steps; divides those of a period,
+                or is a multiple of them.
+        """
+        self.engine = engine
+        self.steps = whole_steps(period or engine.dt, engine.dt, "control period")
+        self._every = every
+        if self.steps % every and every % self.steps:
+            raise EquipoiseError(
+                f"a state every {every} steps and a command every {self.steps}: one "
+                "must be a multiple of the other"
+            )
+        self._since = 0
+        self._kept: list[Trace] = []
+
+    @property
+    def state(self) -> State:
+        """The state now."""
+        return self.engine.state
+
+    def step(self, command: Command) -> State:
+        """Hold a command for one control period, and return the state after it."""
+        repeated = Command(*(np.tile(part, (self.steps, 1)) for part in command))
+        return self.advance(repeated)
+
+    def advance(self, commands: Command) -> State:
+        """Do one time step for each row of commands, shape (steps, nv - 6)."""
+        steps = len(commands.position)
+        trace = self.engine.advance(commands, min(self._every, steps))
+        self._since += steps
+        if self._since >= self._every:
+            self._kept.append(trace)
+            self._since = 0
+        return self.engine.state
+
+    @property
+    def trace(self) -> Trace:
+        """All states that were kept."""
+        names = [item.name for item in fields(Trace)]
+        parts = {name: [getattr(t, name) for t in self._kept] for name in names}
+        if not self._kept:
+            raise EquipoiseError("nothing was simulated yet")
+        return Trace(**{name: np.concatenate(rows) for name, rows in parts.items()})
+
+
+def run_loop(
+    reference: Reference,
+    controller: Controller,
+    plant: EnginePlant,
+    duration: float,
+    *,
+    reference_period: float | None = None,
+    sensors: SensorSuite | None = None,
+    watch: Callable[[State], bool] | None = None,
+) -> Trace:
+    """Let the three blocks run.
+
+    Args:
+        reference: What is wanted.
+        controller: What to do about it, asked once in a control period.
+        plant: The robot, its engine reset.
+        duration: [s].
+        reference_period: How often the reference is asked [s], a whole number of
+            control periods; in each if not given.
+        sensors: What the controller is shown instead of the state.
+        watch: Is shown the state now and then; stops the loop by returning True.
+
+    Returns:
+        The states that the plant kept.
+
+    Raises:
+        ShapeError: If the controller returns NaN or a wrong shape; says when.
+    """
+    dt = plant.engine.dt
+    period = plant.steps * dt
+    periods = whole_steps(duration, period, "duration")
+    asked_every = whole_steps(reference_period or period, period, "reference period")
+    names = degree_names(plant.engine.world.robot)
+    bulk = isinstance(controller, OpenLoop) and sensors is None and asked_every == 1
+    done = 0
+    target: Target | None = None
+    while done < periods:
+        start = plant.state.time
+        if bulk:
+            count = min(max(STEPS_A_PIECE // plant.steps, 1), periods - done)
+            targets = [
+                reference.sample(start + n * period) for n in range(1, count + 1)
+            ]
+            rows = [
+                np.repeat([getattr(t, part) for t in targets], plant.steps, axis=0)
+                for part in Command._fields
+            ]
+            command = check_commands(
+                Command(*rows), len(names), f"reference from {start:g} s", names
+            )
+            plant.advance(command)
+        else:
+            count = 1
+            if target is None or done % asked_every == 0:
+                target = reference.sample(start + asked_every * period)
+            known = plant.state if sensors is None else sensors.measure(plant.state)
+            command = check_commands(
+                controller.control(known, target),
+                len(names),
+                f"{type(controller).__name__} at {start:g} s",
+                names,
+            )
+            plant.step(Command(*(part[0] for part in command)))
+        done += count
+        if watch is not None and watch(plant.state):
+            break
+    return plant.trace
+
+
+def whole_steps(time: float, step: float, name: str) -> int:
+    """Return how many steps a time takes.
+
+    Raises:
+        EquipoiseError: If that is no whole positive number.
+    """
+    count = round(time / step) if np.isfinite(time) else 0
+    if count < 1 or abs(time / step - count) > WHOLE * max(count, 1):
+        raise EquipoiseError(
+            f"a {name} of {time:g} s: it must be a whole number of times {step:g} s"
+        )
+    return count
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """A reference that never changes.
+
+    Attributes:
+        position: Of joints, in the order of v[6:] [rad or m], shape (nv - 6,).
+        com: Where that puts the centre of mass [m], shape (3,), or None.
+    """
+
+    position: Array
+    com: Array | None = None
+
+    def sample(self, time: float) -> Target:
+        """Return the same at all times."""
+        still = np.zeros_like(self.position)
+        return Target(self.position, still, still, self.com)

@@ -1,0 +1,99 @@
+"""From states to a run: centre of mass, ZMP and foot wrenches computed along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from equipoise.kinematics.com import com
+from equipoise.log.run import Event, Run
+from equipoise.robot.description import Array
+from equipoise.simulation.engine import Trace
+from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
+from equipoise.simulation.world import World
+
+# A robot has fallen when its CoM is below this share of its height at the start, or
+# its base is tilted by more than this against the start [rad].
+FALLEN_HEIGHT = 0.6
+FALLEN_TILT = 1.0
+
+
+def make_run(
+    world: World,
+    trace: Trace,
+    *,
+    references: Mapping[str, Array],
+    events: Iterable[Event] = (),
+    summary: Mapping[str, Any],
+) -> Run:
+    """Return a run from the states of a simulation.
+
+    Args:
+        world: The robot and all that it met.
+        trace: Its states.
+        references: What was wanted, by name, a row for each state.
+        events: What happened.
+        summary: Figures.
+    """
+    robot = world.robot
+    positions, forces = trace.contact_position, trace.contact_force
+    point = zmp(positions, forces)
+    margin = zmp_margin(positions, forces)
+    wrenches = {}
+    for side in robot.soles:
+        wrench = foot_wrench(robot, trace.q, world.contacts, positions, forces, side)
+        wrenches[side] = np.concatenate([wrench.force, wrench.torque], axis=-1)
+    return Run(
+        robot=robot,
+        time=trace.time,
+        q=trace.q,
+        v=trace.v,
+        a=trace.a,
+        effort=trace.effort,
+        contact_names=tuple(contact.name for contact in world.contacts),
+        contact_position=positions,
+        contact_force=forces,
+        foot_wrench=wrenches,
+        com=np.asarray(com(robot, trace.q), dtype=np.float64),
+        zmp=point.position,
+        supported=point.supported,
+        zmp_margin=margin.distance,
+        references=references,
+        boxes=trace.boxes,
+        events=tuple(events),
+        summary=summary,
+    )
+
+
+def time_of_fall(world: World, start: Array, time: Array, q: Array) -> float | None:
+    """Return when a robot had fallen [s], or None if it had not.
+
+    Args:
+        world: The robot and what it stands on.
+        start: Configuration in which it stood, shape (nq,).
+        time: [s], shape (n,).
+        q: Configurations, shape (n, nq).
+    """
+    robot = world.robot
+
+    def height(rows: Array) -> Array:
+        centre = com(robot, rows)
+        return np.asarray(
+            centre[..., 2] - world.terrain.height(centre[..., 0], centre[..., 1])
+        )
+
+    low = height(q) < FALLEN_HEIGHT * height(start)
+    # the direction of the base that pointed upwards at the start
+    up_in_base = _third_row(start[3:7])
+    tilt = np.arccos(np.clip(_third_row(q[:, 3:7]) @ up_in_base, -1.0, 1.0))
+    fallen = np.flatnonzero(low | (tilt > FALLEN_TILT))
+    return float(time[fallen[0]]) if len(fallen) else None
+
+
+def _third_row(xyzw: Array) -> Array:
+    """Return the world's z-axis in axes turned by quaternions (…, 4)."""
+    x, y, z, w = np.moveaxis(xyzw, -1, 0)
+    row = [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
+    return np.moveaxis(np.array(row), 0, -1)

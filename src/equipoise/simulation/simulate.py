@@ -1,0 +1,184 @@
+"""A reference, a controller and a robot in, a run out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise import __version__
+from equipoise.errors import EquipoiseError
+from equipoise.log.run import Event, Run
+from equipoise.robot.model import Robot
+from equipoise.simulation.engine import Engine, State
+from equipoise.simulation.loop import (
+    Controller,
+    EnginePlant,
+    OpenLoop,
+    Reference,
+    run_loop,
+)
+from equipoise.simulation.recorder import make_run, time_of_fall
+from equipoise.simulation.sensors import SensorSuite
+from equipoise.simulation.start import check_soles
+from equipoise.simulation.world import World, make_world
+
+EngineName = Literal["native", "mujoco"]
+ENGINES: tuple[EngineName, ...] = ("native", "mujoco")
+RECORD_PERIOD = 0.01
+# A fall is watched for this long before the simulation stops [s].
+AFTER_FALL = 0.5
+PACKAGES = ("numpy", "pin", "warp-lang", "mujoco")
+
+
+def make_engine(name: str, world: World, dt: float = 1e-3) -> Engine:
+    """Return an engine by its name: ``"native"`` or ``"mujoco"``.
+
+    Raises:
+        EquipoiseError: If there is no such engine, or the time step is out of range.
+    """
+    if name == "native":
+        from equipoise.simulation.native import NativeEngine
+
+        return NativeEngine(world, dt)
+    if name == "mujoco":
+        from equipoise.simulation.mujoco_engine import MujocoEngine
+
+        return MujocoEngine(world, dt)
+    raise EquipoiseError(
+        f"there is no engine '{name}'; the engines are: {', '.join(ENGINES)}"
+    )
+
+
+def simulate(
+    world: World | Robot,
+    reference: Reference,
+    seconds: float,
+    *,
+    start: ArrayLike | None = None,
+    velocity: ArrayLike | None = None,
+    controller: Controller | None = None,
+    sensors: SensorSuite | None = None,
+    engine: EngineName | Engine = "native",
+    dt: float = 1e-3,
+    control_period: float | None = None,
+    record_period: float = RECORD_PERIOD,
+    on_feet: bool = True,
+    summary: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Let a robot follow a reference in a world, and return what happened.
+
+    Args:
+        world: The robot and all that it meets; a robot alone stands on flat ground.
+        reference: What is wanted over time.
+        seconds: How long.
+        start: Configuration to begin with, shape (nq,); standing unless given.
+        velocity: Velocity to begin with, shape (nv,); at rest unless given.
+        controller: What is done about the reference; servos alone unless given.
+        sensors: What the controller is shown instead of the state.
+        engine: Its name, or one that was made before (of the same world).
+        dt: Time step of an engine given by name [s].
+        control_period: For which a command holds [s]; one time step unless given.
+        record_period: How often a state is kept [s].
+        on_feet: Whether to refuse to begin with soles that do not touch the ground.
+        summary: Figures to add to the run's.
+        progress: Is told the simulated time [s] now and then.
+
+    Raises:
+        EquipoiseError: If soles float or are deep in the ground, a time is no multiple
+            of the time step, or the controller misbehaves.
+        DivergedError: If the simulation leaves all bounds.
+    """
+    began = time.perf_counter()
+    if isinstance(world, Robot):
+        world = make_world(world)
+    robot = world.robot
+    q = np.array(robot.standing if start is None else robot.check_q(start))
+    if on_feet:
+        check_soles(world, q)
+    if isinstance(engine, str):
+        engine = make_engine(engine, world, dt)
+    engine.reset(q, velocity)
+    period = control_period or engine.dt
+    every = max(round(record_period / engine.dt), 1)
+    plant = EnginePlant(engine, period, every)
+    fallen: list[float] = []
+
+    def watch(state: State) -> bool:
+        if progress is not None:
+            progress(state.time)
+        now = np.array([state.time])
+        if not fallen and time_of_fall(world, q, now, state.q[None]) is not None:
+            fallen.append(state.time)
+        return bool(fallen) and state.time >= fallen[0] + AFTER_FALL
+
+    trace = run_loop(
+        reference,
+        controller or OpenLoop(),
+        plant,
+        seconds,
+        sensors=sensors,
+        watch=watch,
+    )
+    wanted = [reference.sample(at) for at in trace.time]
+    references = {"joint_position": np.array([target.position for target in wanted])}
+    if wanted[0].com is not None:
+        references["com"] = np.array([target.com for target in wanted])
+    fell_at = time_of_fall(world, q, trace.time, trace.q)
+    events = [] if fell_at is None else [Event(fell_at, "fell")]
+    wall = time.perf_counter() - began
+    run = make_run(world, trace, references=references, events=events, summary={})
+    figures = {
+        "robot": robot.name,
+        "engine": engine.name,
+        "fell_at_s": fell_at,
+        "duration_s": float(trace.time[-1]),
+        "dt_s": engine.dt,
+        "wall_s": wall,
+        "realtime_factor": float(trace.time[-1]) / wall,
+        "com_error_m": com_error(run),
+        "zmp_margin_m": margins(run),
+        "versions": versions(),
+        **(summary or {}),
+    }
+    return with_summary(run, figures)
+
+
+def with_summary(run: Run, figures: Mapping[str, Any]) -> Run:
+    """Return the same run with other figures."""
+    from dataclasses import replace
+
+    return replace(run, summary=figures)
+
+
+def com_error(run: Run) -> dict[str, float] | None:
+    """Return mean and largest distance of the CoM from its reference [m]."""
+    if "com" not in run.references:
+        return None
+    distance = np.linalg.norm(run.com - run.references["com"], axis=1)
+    return {"mean": float(distance.mean()), "max": float(distance.max())}
+
+
+def margins(run: Run) -> dict[str, float] | None:
+    """Return smallest and mean margin of the ZMP [m], None if nothing touched."""
+    margin = run.zmp_margin[run.supported]
+    if len(margin) == 0:
+        return None
+    return {"min": float(margin.min()), "mean": float(margin.mean())}
+
+
+def versions() -> dict[str, str]:
+    """Return versions of what computed a run."""
+    found = {"equipoise": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,270 @@
+"""Two trials that every robot must pass: standing still, and being dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.kinematics.com import com
+from equipoise.log.run import Event, Run
+from equipoise.robot.description import Array
+from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.robot.model import Robot
+from equipoise.simulation.actuation import Mode, actuation_of
+from equipoise.simulation.contacts import sole_points
+from equipoise.simulation.loop import Hold
+from equipoise.simulation.simulate import EngineName, simulate, with_summary
+from equipoise.simulation.start import body_points, stance_on
+from equipoise.simulation.terrain import Terrain
+from equipoise.simulation.world import World, make_world
+
+# Over the last part of a trial figures are averaged [s].
+SETTLED = 0.25
+# Standing still: the CoM stays this close, as a share of its height, and forces add
+# up to the weight to this share.
+COM_SHARE = 0.02
+FORCE_SHARE = 0.01
+# A drop from this share of the leg's length.
+DROP_SHARE = 0.1
+
+Progress = Callable[[float], None]
+
+
+def trial_world(
+    robot: Robot, terrain: Terrain, mode: Mode = "servo", **more: Any
+) -> World:
+    """Return a world in which all of the robot can touch, not only its soles."""
+    contacts = (*sole_points(robot), *body_points(robot))
+    return make_world(
+        robot, terrain, contacts=contacts, actuation=actuation_of(robot, mode), **more
+    )
+
+
+def stand(
+    robot: Robot,
+    terrain: Terrain,
+    *,
+    seconds: float = 3.0,
+    engine: EngineName = "native",
+    dt: float = 1e-3,
+    world: World | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Let a robot settle on its feet; its servos hold the posture.
+
+    Args:
+        robot: The robot.
+        terrain: What to stand on.
+        seconds: How long.
+        engine: Which engine.
+        dt: Time step [s].
+        world: The robot in its world, if another is wanted than
+            :func:`trial_world`'s.
+        progress: Is told the simulated time [s] now and then.
+
+    Returns:
+        The run; ``achieved`` if it still stands, its CoM where the posture puts it.
+
+    Raises:
+        EquipoiseError: If the robot has no such posture.
+    """
+    world = world or trial_world(robot, terrain)
+    q = stance_on(terrain, world.robot)
+    run = _hold(world, q, q, seconds, engine, dt, progress)
+    figures = dict(run.summary)
+    late = run.time > run.time[-1] - SETTLED
+    weight = world.robot.mass * world.gravity
+    force = run.contact_force[late].sum(axis=1).mean(axis=0)
+    drift = float(np.linalg.norm(run.com[late] - com(world.robot, q), axis=1).max())
+    height = float(com(world.robot, q)[2] - _ground(world, q))
+    fell = figures["fell_at_s"]
+    checks = [
+        _check("CoM stays near", drift, COM_SHARE * height, "m"),
+        _check(
+            "vertical force is the weight",
+            abs(float(force[2]) - weight),
+            FORCE_SHARE * weight,
+            "N",
+        ),
+    ]
+    figures |= {
+        "verb": "stand",
+        "achieved": fell is None and all(check["passed"] for check in checks),
+        "steps_done": 0,
+        "weight_n": weight,
+        "force_n": _named(force),
+        "foot_force_n": {
+            side: float(wrench[late, 2].mean())
+            for side, wrench in run.foot_wrench.items()
+        },
+        "com_m": _named(run.com[late].mean(axis=0)),
+        "zmp_m": _named(run.zmp[late & run.supported].mean(axis=0))
+        if (late & run.supported).any()
+        else None,
+        "sinkage_m": _sinkage(world, run, late),
+        "checks": checks,
+        "sentence": _sentence(world, "stood", seconds, fell, checks),
+        **_asked(world),
+    }
+    return with_summary(run, figures)
+
+
+def drop(
+    robot: Robot,
+    terrain: Terrain,
+    *,
+    height: float | None = None,
+    seconds: float = 3.0,
+    engine: EngineName = "native",
+    dt: float = 1e-3,
+    world: World | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Drop a robot onto its feet; its servos hold the posture.
+
+    Args:
+        robot: The robot.
+        terrain: What to drop it on.
+        height: Of the soles above the ground [m]; a tenth of the legs unless given.
+        seconds: How long.
+        engine: Which engine.
+        dt: Time step [s].
+        world: The robot in its world, if another is wanted than
+            :func:`trial_world`'s.
+        progress: Is told the simulated time [s] now and then.
+
+    Returns:
+        The run; ``achieved`` if it stands at the end.
+
+    Raises:
+        EquipoiseError: If the height is negative, or the robot has no such posture.
+    """
+    world = world or trial_world(robot, terrain)
+    leg = max((limb.length for limb in robot.limbs.values()), default=1.0)
+    height = DROP_SHARE * leg if height is None else height
+    if not (np.isfinite(height) and height >= 0.0):
+        raise EquipoiseError(f"a drop from {height:g} m: it must be from 0 m or more")
+    stance = stance_on(terrain, world.robot)
+    q = stance.copy()
+    q[2] += height
+    run = _hold(world, q, stance, seconds, engine, dt, progress)
+    figures = dict(run.summary)
+    vertical = run.contact_force[..., 2].sum(axis=1)
+    weight = world.robot.mass * world.gravity
+    touched = np.flatnonzero(run.supported)
+    landed = float(run.time[touched[0]]) if len(touched) else None
+    events = [*run.events]
+    if landed is not None:
+        events.insert(0, Event(landed, "landed"))
+    late = run.time > run.time[-1] - SETTLED
+    drift = float(np.abs(run.com[late] - com(world.robot, stance)).max())
+    fell = figures["fell_at_s"]
+    size = float(com(world.robot, stance)[2] - _ground(world, stance))
+    checks = [
+        _check("CoM comes back", drift, COM_SHARE * size, "m"),
+        _check(
+            "vertical force is the weight",
+            abs(float(vertical[late].mean()) - weight),
+            FORCE_SHARE * weight,
+            "N",
+        ),
+    ]
+    figures |= {
+        "verb": "drop",
+        "achieved": fell is None and all(check["passed"] for check in checks),
+        "steps_done": 0,
+        "height_m": height,
+        "landed_at_s": landed,
+        "weight_n": weight,
+        "peak_force_n": float(vertical.max()),
+        "peak_force_over_weight": float(vertical.max()) / weight,
+        "com_m": _named(run.com[late].mean(axis=0)),
+        "checks": checks,
+        "sentence": _sentence(world, "landed and stood", seconds, fell, checks),
+        **_asked(world),
+    }
+    from dataclasses import replace
+
+    return replace(run, summary=figures, events=tuple(events))
+
+
+def _hold(
+    world: World,
+    start: Array,
+    posture: Array,
+    seconds: float,
+    engine: EngineName,
+    dt: float,
+    progress: Progress | None,
+) -> Run:
+    robot = world.robot
+    reference = Hold(joint_positions(robot, posture), np.asarray(com(robot, posture)))
+    return simulate(
+        world,
+        reference,
+        seconds,
+        start=start,
+        engine=engine,
+        dt=dt,
+        on_feet=start is posture,
+        progress=progress,
+    )
+
+
+def _asked(world: World) -> dict[str, Any]:
+    material = world.material
+    return {
+        "terrain": world.terrain.describe(),
+        "contact": {
+            "points": len(world.contacts),
+            "stiffness_n_per_m": material.stiffness,
+            "damping_n_s_per_m": material.damping,
+            "static_friction": material.static_friction,
+            "dynamic_friction": material.dynamic_friction,
+        },
+    }
+
+
+def _ground(world: World, q: Array) -> float:
+    x, y, _ = com(world.robot, q)
+    return float(world.terrain.height(x, y))
+
+
+def _sinkage(world: World, run: Run, late: Array) -> dict[str, float]:
+    """Return how deep corners of soles are in the ground [m]: mean and largest."""
+    soles = [n for n, contact in enumerate(world.contacts) if contact.side is not None]
+    depth = world.terrain.surface(run.contact_position[late][:, soles]).depth
+    return {"mean": float(np.mean(depth)), "max": float(np.max(depth))}
+
+
+def _check(name: str, value: float, limit: float, unit: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "value": value,
+        "limit": limit,
+        "unit": unit,
+        "passed": bool(value <= limit),
+    }
+
+
+def _named(vector: Array) -> dict[str, float]:
+    return dict(zip("xyz", map(float, vector), strict=True))
+
+
+def _sentence(
+    world: World,
+    did: str,
+    seconds: float,
+    fell: float | None,
+    checks: list[Mapping[str, Any]] | list[dict[str, Any]],
+) -> str:
+    name, ground = world.robot.name, world.terrain.describe()
+    if fell is not None:
+        return f"{name} fell at {fell:.2f} s on {ground}."
+    failed = [check["name"] for check in checks if not check["passed"]]
+    if failed:
+        return f"{name} did not fall on {ground}, but: not {'; not '.join(failed)}."
+    return f"{name} {did} on {ground} for {seconds:g} s."
