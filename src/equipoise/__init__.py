@@ -22,18 +22,79 @@ if TYPE_CHECKING:
     )
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
+    from equipoise.log.mcap_reader import read_run
+    from equipoise.log.run import Run
     from equipoise.robot.catalogue import catalogue_names
     from equipoise.robot.formats.write import export_robot, write_mjcf, write_urdf
+    from equipoise.robot.joint_coordinates import joint_positions
     from equipoise.robot.load import load
     from equipoise.robot.model import Robot
+    from equipoise.show.report import report
+    from equipoise.simulation.actuation import Actuation, actuation_of
+    from equipoise.simulation.contacts import (
+        ContactPoint,
+        Material,
+        contact_point,
+        default_material,
+        sole_points,
+    )
+    from equipoise.simulation.engine import Command, DivergedError, State, Trace
+    from equipoise.simulation.fleet import Fleet
+    from equipoise.simulation.loop import Hold, OpenLoop, Target
+    from equipoise.simulation.mujoco_engine import MujocoEngine
+    from equipoise.simulation.native import NativeEngine
+    from equipoise.simulation.noise import Noise
+    from equipoise.simulation.obstacles import Box, Wall
+    from equipoise.simulation.sensors import (
+        Encoders,
+        FootSensors,
+        Imu,
+        Measurement,
+        SensorSuite,
+    )
+    from equipoise.simulation.simulate import simulate
+    from equipoise.simulation.start import body_points, stance_on
+    from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, rough
+    from equipoise.simulation.trials import drop, stand
+    from equipoise.simulation.world import Push, World, make_world, with_payload
 
 __version__ = "0.1.0"
 
 # Where each public name lives. Imported on first use, so that `import equipoise`
 # and `equipoise --help` do not wait for Pinocchio and Warp.
 _HOMES = {
+    "Actuation": "simulation.actuation",
+    "Box": "simulation.obstacles",
+    "Command": "simulation.engine",
+    "ContactPoint": "simulation.contacts",
+    "DivergedError": "simulation.engine",
+    "Encoders": "simulation.sensors",
     "EquipoiseError": "errors",
+    "Flat": "simulation.terrain",
+    "Fleet": "simulation.fleet",
+    "FootSensors": "simulation.sensors",
+    "HeightField": "simulation.terrain",
+    "Hold": "simulation.loop",
+    "Imu": "simulation.sensors",
+    "Material": "simulation.contacts",
+    "Measurement": "simulation.sensors",
+    "MujocoEngine": "simulation.mujoco_engine",
+    "NativeEngine": "simulation.native",
+    "Noise": "simulation.noise",
+    "OpenLoop": "simulation.loop",
+    "Push": "simulation.world",
     "Robot": "robot.model",
+    "Run": "log.run",
+    "SensorSuite": "simulation.sensors",
+    "Slope": "simulation.terrain",
+    "Stairs": "simulation.terrain",
+    "State": "simulation.engine",
+    "Target": "simulation.loop",
+    "Trace": "simulation.engine",
+    "Wall": "simulation.obstacles",
+    "World": "simulation.world",
+    "actuation_of": "simulation.actuation",
+    "body_points": "simulation.start",
     "catalogue_names": "robot.catalogue",
     "centroidal_momentum": "kinematics.momentum",
     "com": "kinematics.com",
@@ -41,15 +102,28 @@ _HOMES = {
     "com_jacobian": "kinematics.com",
     "com_jacobian_rate": "kinematics.com",
     "com_velocity": "kinematics.com",
+    "contact_point": "simulation.contacts",
+    "default_material": "simulation.contacts",
+    "drop": "simulation.trials",
     "export_robot": "robot.formats.write",
     "frame_jacobian": "kinematics.frames",
     "frame_pose": "kinematics.frames",
+    "joint_positions": "robot.joint_coordinates",
     "limb_com_jacobian": "kinematics.limb_com",
     "limb_com_share": "kinematics.limb_com",
     "limb_com_share_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
+    "make_world": "simulation.world",
     "polygon_margin": "kinematics.support",
+    "read_run": "log.mcap_reader",
+    "report": "show.report",
+    "rough": "simulation.terrain",
+    "simulate": "simulation.simulate",
+    "sole_points": "simulation.contacts",
+    "stance_on": "simulation.start",
+    "stand": "simulation.trials",
     "support_polygon": "kinematics.support",
+    "with_payload": "simulation.world",
     "write_mjcf": "robot.formats.write",
     "write_urdf": "robot.formats.write",
 }
@@ -75,6 +149,49 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "limb_com_share_and_jacobian",
     "support_polygon",
     "polygon_margin",
+    "joint_positions",
+    "World",
+    "make_world",
+    "with_payload",
+    "Material",
+    "default_material",
+    "ContactPoint",
+    "contact_point",
+    "sole_points",
+    "body_points",
+    "Flat",
+    "Slope",
+    "Stairs",
+    "HeightField",
+    "rough",
+    "Wall",
+    "Box",
+    "Push",
+    "Actuation",
+    "actuation_of",
+    "NativeEngine",
+    "MujocoEngine",
+    "Fleet",
+    "Command",
+    "State",
+    "Trace",
+    "DivergedError",
+    "Target",
+    "Hold",
+    "OpenLoop",
+    "SensorSuite",
+    "Encoders",
+    "FootSensors",
+    "Imu",
+    "Noise",
+    "Measurement",
+    "stance_on",
+    "simulate",
+    "stand",
+    "drop",
+    "Run",
+    "read_run",
+    "report",
 ]
 
 

@@ -67,6 +67,11 @@ PARAMETERS = 14
 
 HINGE, FREE = range(2)
 
+# Columns of the table of groups: what joints it has; the row of working memory with
+# its parents, and whether they are there in the same lanes; then group (-1: none) of
+# the parent for each lane, and its lane. Few arrays make calls of functions cheap.
+KIND, PARENT, ALIGNED, LINKS = range(4)
+
 
 @once
 def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
@@ -96,11 +101,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     @wp.struct
     class Program:
         groups: int
-        kind: wp.array[int]
-        parent: wp.array[int]
-        aligned: wp.array[int]
-        parent_group: wp.array2d[int]
-        parent_lane: wp.array2d[int]
+        table: wp.array2d[int]
         parameters: wp.array3d[Lanes3]
 
     @wp.func
@@ -114,8 +115,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     ) -> None:
         """Copy slots of the parents in their lanes to those of group g."""
         for i in range(width):
-            parent = program.parent_group[g, i]
-            lane = program.parent_lane[g, i]
+            parent = program.table[g, LINKS + i]
+            lane = program.table[g, LINKS + width + i]
             if parent >= 0:
                 for slot in range(first, last + 1):
                     source = parent * SLOTS + slot
@@ -129,8 +130,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     def scatter(program: Program, g: int, raw: wp.array3d[scalar], t: int) -> None:
         """Add inertia and force that were gathered to the parents in their lanes."""
         for i in range(width):
-            parent = program.parent_group[g, i]
-            lane = program.parent_lane[g, i]
+            parent = program.table[g, LINKS + i]
+            lane = program.table[g, LINKS + width + i]
             if parent >= 0:
                 for slot in range(MASS, MOMENT + 1):
                     source = program.groups * SLOTS + slot
@@ -195,7 +196,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     def place_hinge(
         program: Program, g: int, b: int, scratch: wp.array3d[Lanes3], t: int
     ) -> None:
-        parent = program.parent[g]
+        parent = program.table[g, PARENT]
         x = scratch[parent, X, t]
         y = scratch[parent, Y, t]
         z = scratch[parent, Z, t]
@@ -234,10 +235,10 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         raw: wp.array3d[scalar],
         t: int,
     ) -> None:
-        if program.kind[g] == FREE:
+        if program.table[g, KIND] == FREE:
             place_free(g, scratch, t)
             return
-        if program.aligned[g] == 0:
+        if program.table[g, ALIGNED] == 0:
             gather(program, g, X, VELOCITY, raw, t)
         place_hinge(program, g, b, scratch, t)
 
@@ -358,8 +359,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
             + times(mixed_x, mixed_y, mixed_z, bias)
             + scale(solution[1], w_ang)
         )
-        parent = program.parent[g]
-        if program.aligned[g] == 0:
+        parent = program.table[g, PARENT]
+        if program.table[g, ALIGNED] == 0:
             scratch[parent, MASS, t] = mass
             scratch[parent, MASS_OFF, t] = mass_off
             scratch[parent, MIXED_X, t] = mixed_x
@@ -422,9 +423,9 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         t: int,
     ) -> Lanes:
         """Return the acceleration of the joint, and keep that of its bodies."""
-        if program.aligned[g] == 0:
+        if program.table[g, ALIGNED] == 0:
             gather(program, g, ACCELERATION, SPIN, raw, t)
-        parent = program.parent[g]
+        parent = program.table[g, PARENT]
         solution = scratch[g, SOLUTION, t]
         linear = scratch[parent, ACCELERATION, t] + scratch[g, BIAS, t]
         angular = scratch[parent, SPIN, t] + scratch[g, BIAS_TURN, t]

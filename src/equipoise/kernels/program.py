@@ -128,10 +128,10 @@ def make_program(
         schedule = limbs_side_by_side(tree.parent, roots, width)
     else:
         schedule = robots_side_by_side(tree.parent, width)
-    table, alignment = _parameters(tree, drives or {})
+    figures, alignment = _parameters(tree, drives or {})
     busy = schedule.body != EMPTY
     kinds = np.where(roots[schedule.body] & busy, FREE, HINGE).max(axis=1)
-    laid = np.moveaxis(table[schedule.body], 1, -1)  # (groups, slots, 3, width)
+    laid = np.moveaxis(figures[schedule.body], 1, -1)  # (groups, slots, 3, width)
     # a free body must have mass, also in a lane with nothing to do
     idle = (kinds == FREE)[:, None] & ~busy
     for slot, rows in ((at.P_MASS, [0]), (at.P_INERTIA, [0, 1, 2])):
@@ -142,15 +142,18 @@ def make_program(
     with lock:
         struct = make_articulated(scalar, width).Program()
         struct.groups = schedule.groups
-        for name, values in (
-            ("kind", kinds),
-            ("parent", np.where(aligned, above, schedule.groups)),
-            ("aligned", aligned),
-            ("parent_group", np.where(busy, schedule.parent_group, -1)),
-            ("parent_lane", schedule.parent_lane),
-        ):
-            numbers = np.ascontiguousarray(values, dtype=np.int32)
-            setattr(struct, name, wp.array(numbers, dtype=wp.int32, device=device))
+        table = np.column_stack(
+            [
+                kinds,
+                np.where(aligned, above, schedule.groups),
+                aligned,
+                np.where(busy, schedule.parent_group, -1),
+                schedule.parent_lane,
+            ]
+        )
+        struct.table = wp.array(
+            np.ascontiguousarray(table, dtype=np.int32), dtype=wp.int32, device=device
+        )
         struct.parameters = wp.array(
             np.ascontiguousarray(laid[None], dtype=wp.dtype_to_numpy(scalar)),
             dtype=make_lanes(scalar, width).Lanes3,

@@ -23,7 +23,7 @@ from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats, SideBySide, make_program
 from equipoise.kernels.runtime import MAX_CUDA_THREADS, lane_width, launch
 from equipoise.kernels.stepper import RECORDS, STATES, make_stepper
-from equipoise.kernels.touch import GROUND, WORK
+from equipoise.kernels.touch import GROUND, STATE, WORK
 from equipoise.kernels.tree import TreeArrays
 
 Ints = NDArray[np.int32]
@@ -202,8 +202,7 @@ class Rollout:
         self.state[:] = laid.reshape(*shape)
         if self.device.is_cuda:
             self._state_array = self._array(self.state, self._vector)
-        self._points.touching.zero_()
-        self._points.force.zero_()
+        self._points.state.zero_()
         self.time = 0.0
 
     @property
@@ -405,26 +404,30 @@ class Rollout:
         with lock:
             struct = types.Points()
             struct.count = len(order)
-            vec3, vec4 = types.vec3, types.vec4
-            for name, values, dtype in (
-                ("group", [g for g, _ in places], wp.int32),
-                ("lane", [lane for _, lane in places], wp.int32),
-                ("root_group", [g for g, _ in roots], wp.int32),
-                ("root_lane", [lane for _, lane in roots], wp.int32),
-                ("position", local[number], vec3),
-                ("material", np.reshape(points.material, (-1, 4))[number], vec4),
-                ("surface", surface, wp.int32),
-                ("box_group", [g for g, _ in block_places], wp.int32),
-                ("box_lane", [lane for _, lane in block_places], wp.int32),
-                ("centre", np.reshape(points.block_centre, (-1, 3))[which], vec3),
-                ("half", np.reshape(points.block_half, (-1, 3))[which], vec3),
-                ("yaw", yaw[which], vec3),
-            ):
-                setattr(struct, name, self._owned(values, dtype))
-            shape = (self.blocks, len(order))
-            struct.touching = wp.zeros(shape, dtype=wp.int32, device=self.device)
-            for name in ("anchor", "force", "place", "before"):
-                setattr(struct, name, wp.zeros(shape, dtype=vec3, device=self.device))
+            material = np.zeros((len(points.body), 2, 3))
+            material[:, :, :2] = np.reshape(points.material, (-1, 2, 2))
+            struct.number = self._owned(
+                [(*places[n], *roots[n], surface[n]) for n in range(len(order))],
+                wp.int32,
+                2,
+            )
+            figures = np.concatenate([local[:, None], material], axis=1)
+            struct.figure = self._owned(figures[number], types.vec3, 2)
+            struct.block_number = self._owned(block_places, wp.int32, 2)
+            figures = np.stack(
+                [
+                    np.reshape(points.block_centre, (-1, 3)),
+                    np.reshape(points.block_half, (-1, 3)),
+                    yaw,
+                ],
+                axis=1,
+            )
+            struct.block_figure = self._owned(figures[which], types.vec3, 2)
+            struct.state = wp.zeros(
+                (self.blocks, max(len(order), 1), STATE),
+                dtype=types.vec3,
+                device=self.device,
+            )
         return struct
 
     def _upload_world(self, pushes: PushArrays, dt: float, gravity: float) -> Any:
@@ -459,14 +462,15 @@ class Rollout:
                 np.reshape(pushes.force, (-1, 3))[number], vec3
             )
             world.push_time = self._owned(window[number], vec3)
-            world.joint_of = self._owned(joint[schedule.body], wp.int32)
+            world.joint_of = self._owned(joint[schedule.body], wp.int32, 2)
         return world
 
-    def _owned(self, values: Any, dtype: Any) -> wp.array[Any]:
+    def _owned(self, values: Any, dtype: Any, dimensions: int = 1) -> wp.array[Any]:
+        """Return an array that kernels keep; one entry of zeros where there is none."""
         number = np.int32 if dtype is wp.int32 else self._number
         rows = np.asarray(values, dtype=number)
         if rows.size == 0:
-            return wp.zeros(1, dtype=dtype, device=self.device)
+            return wp.zeros((1,) * dimensions, dtype=dtype, device=self.device)
         return wp.array(np.ascontiguousarray(rows), dtype=dtype, device=self.device)
 
 

@@ -17,6 +17,7 @@ from equipoise.kernels.articulated import (
     HANDLE,
     HANDLE_TURN,
     JOINT,
+    KIND,
     MOMENT,
     OMEGA,
     ORIGIN,
@@ -39,7 +40,7 @@ from equipoise.kernels.lane_matrices import make_lane_matrices
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.touch import make_touch
+from equipoise.kernels.touch import PLACE, PRESSURE, make_touch
 
 # Vectors that describe a group between launches, and in a record.
 STATES = 7
@@ -203,7 +204,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         t: int,
     ) -> None:
         """Write down a group: joints, or the free body."""
-        if program.kind[g] == FREE:
+        if program.table[g, KIND] == FREE:
             record[row, g, 0] = scratch[g, POSITION, t]
             record[row, g, 1] = scratch[g, QUATERNION, t]
             record[row, g, 2] = scratch[g, QUATERNION_W, t]
@@ -292,7 +293,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         most = scalar(0.0)
         for g in range(program.groups):
             rate = scratch[g, JOINT, t][2]
-            if program.kind[g] == FREE:
+            if program.table[g, KIND] == FREE:
                 rate = wp.abs(scratch[g, ACCELERATION, t][2])
             for i in range(width):
                 size = wp.abs(rate[i])
@@ -350,8 +351,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                     for g in range(program.groups):
                         keep(program, record, row, g, scratch, t)
                     for k in range(points.count):
-                        touched[row, k, 0] = points.place[block, k]
-                        touched[row, k, 1] = points.force[block, k]
+                        touched[row, k, 0] = points.state[block, k, PLACE]
+                        touched[row, k, 1] = points.state[block, k, PRESSURE]
             for g in range(program.groups):
                 store_state(state, block, g, scratch, t)
 
@@ -393,5 +394,4 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         fall=fall,
         Points=Points,
         vec3=vec3,
-        vec4=touch.vec4,
     )

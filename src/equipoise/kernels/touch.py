@@ -47,8 +47,22 @@ from equipoise.kernels.once import once
 ARM, NORMAL, PUSH, IMPLICIT, SPEED, DRIFT, CARRIED = range(7)
 WORK = 7
 
+# What is kept of a point from step to step: (how it touches, -, -); where it is held;
+# velocity over the surface; where it was; the force on it.
+HOW, ANCHOR, BEFORE, PLACE, PRESSURE = range(5)
+STATE = 5
+
 # How a point touches: not at all, or it rests or slides on its surface.
-AWAY, STICKS, SLIDES = range(3)
+AWAY, STICKS, SLIDES = 0.0, 1.0, 2.0
+
+# Columns of the numbers of a point, and of its figures: place in the body; (stiffness,
+# damping, -); (static friction, dynamic friction, -).
+GROUP, LANE, ROOT_GROUP, ROOT_LANE, SURFACE = range(5)
+LOCAL, SPRING, FRICTION = range(3)
+# Columns of the numbers of a block (its group is -1 if it is fixed), and of its
+# figures: centre, half of the edges, (cosine, sine, -) of its yaw.
+BLOCK_GROUP, BLOCK_LANE = range(2)
+CENTRE, HALF, YAW = range(3)
 
 GROUND = -1
 
@@ -66,33 +80,19 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
     Ground, Touch = ground_types.Ground, ground_types.Touch
     surface = ground_types.surface
     vec3 = wp.types.vector(length=3, dtype=scalar)
-    vec4 = wp.types.vector(length=4, dtype=scalar)
     zero = scalar(0.0)
     one = scalar(1.0)
     tiny = scalar(1e-30)
+    away, sticks, slides = scalar(AWAY), scalar(STICKS), scalar(SLIDES)
 
     @wp.struct
     class Points:
         count: int
-        group: wp.array[int]
-        lane: wp.array[int]
-        root_group: wp.array[int]
-        root_lane: wp.array[int]
-        position: wp.array[vec3]
-        material: wp.array[vec4]
-        surface: wp.array[int]
-        box_group: wp.array[int]
-        box_lane: wp.array[int]
-        # of surfaces: centre, half of the edges, (cosine, sine, -) of the yaw
-        centre: wp.array[vec3]
-        half: wp.array[vec3]
-        yaw: wp.array[vec3]
-        # state and results, one for each point of each block
-        touching: wp.array2d[int]
-        anchor: wp.array2d[vec3]
-        force: wp.array2d[vec3]
-        place: wp.array2d[vec3]
-        before: wp.array2d[vec3]
+        number: wp.array2d[int]
+        figure: wp.array2d[vec3]
+        block_number: wp.array2d[int]
+        block_figure: wp.array2d[vec3]
+        state: wp.array3d[vec3]
 
     @wp.func
     def get(raw: wp.array3d[scalar], g: int, slot: int, lane: int, t: int) -> vec3:
@@ -136,28 +136,30 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         work: wp.array3d[vec3],
         t: int,
     ) -> None:
-        g = points.group[k]
-        lane = points.lane[k]
-        local = points.position[k]
+        g = points.number[k, GROUP]
+        lane = points.number[k, LANE]
+        local = points.figure[k, LOCAL]
         arm = (
             get(raw, g, ORIGIN, lane, t)
             + local[0] * get(raw, g, X, lane, t)
             + local[1] * get(raw, g, Y, lane, t)
             + local[2] * get(raw, g, Z, lane, t)
         )
-        place = arm + get(raw, points.root_group[k], POSITION, points.root_lane[k], t)
-        points.place[block, k] = place
+        place = arm + get(
+            raw, points.number[k, ROOT_GROUP], POSITION, points.number[k, ROOT_LANE], t
+        )
+        points.state[block, k, PLACE] = place
         touch = Touch()
-        against = points.surface[k]
+        against = points.number[k, SURFACE]
         moving = vec3()
         if against == GROUND:
             touch = surface(ground, place)
         else:
-            half = points.half[against]
-            bg = points.box_group[against]
+            half = points.block_figure[against, HALF]
+            bg = points.block_number[against, BLOCK_GROUP]
             if bg < 0:
-                yaw = points.yaw[against]
-                d = place - points.centre[against]
+                yaw = points.block_figure[against, YAW]
+                d = place - points.block_figure[against, CENTRE]
                 at = vec3(
                     yaw[0] * d[0] + yaw[1] * d[1], yaw[0] * d[1] - yaw[1] * d[0], d[2]
                 )
@@ -167,7 +169,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
                     yaw[0] * n[0] - yaw[1] * n[1], yaw[1] * n[0] + yaw[0] * n[1], n[2]
                 )
             else:
-                bl = points.box_lane[against]
+                bl = points.block_number[against, BLOCK_LANE]
                 d = place - get(raw, bg, POSITION, bl, t)
                 x = get(raw, bg, X, bl, t)
                 y = get(raw, bg, Y, bl, t)
@@ -179,34 +181,37 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
                     get(raw, bg, OMEGA, bl, t), d
                 )
         if touch.depth <= zero:
-            points.touching[block, k] = AWAY
+            points.state[block, k, HOW] = vec3(away, zero, zero)
             return
         omega = get(raw, g, OMEGA, lane, t)
         speed = get(raw, g, VELOCITY, lane, t) + wp.cross(omega, arm)
         drift = wp.cross(omega, speed)
         normal = touch.normal
-        if points.touching[block, k] == AWAY:
-            points.anchor[block, k] = place
-            points.touching[block, k] = STICKS
-        figures = points.material[k]
+        how = points.state[block, k, HOW][0]
+        anchor = points.state[block, k, ANCHOR]
+        if how == away:
+            anchor = place
+            points.state[block, k, ANCHOR] = place
+        spring = points.figure[k, SPRING]
+        friction = points.figure[k, FRICTION]
         # explicit in position and implicit in velocity adds no damping of its own,
         # and is stable if the damping is at least half of dt × stiffness
-        grip = wp.max(figures[1], dt * figures[0])
+        grip = wp.max(spring[1], dt * spring[0])
         relative = speed - moving
         closing = wp.dot(normal, relative)
-        lift = wp.max(figures[0] * touch.depth - grip * closing, zero)
+        lift = wp.max(spring[0] * touch.depth - grip * closing, zero)
         sliding = relative - closing * normal
-        stretch = points.anchor[block, k] - place
-        stretch = figures[0] * (stretch - wp.dot(normal, stretch) * normal)
+        stretch = anchor - place
+        stretch = spring[0] * (stretch - wp.dot(normal, stretch) * normal)
         if against != GROUND:
             # the anchor goes along with the box
-            points.anchor[block, k] = points.anchor[block, k] + dt * moving
+            points.state[block, k, ANCHOR] = anchor + dt * moving
         drag = stretch - grip * sliding
-        trial = stretch - (figures[1] + dt * figures[0]) * sliding
+        trial = stretch - (spring[1] + dt * spring[0]) * sliding
         size = wp.length(trial)
-        most = figures[3] * lift
-        slid = points.touching[block, k] == SLIDES
-        holds = wp.where(slid, most, figures[2] * lift)
+        most = friction[1] * lift
+        slid = how == slides
+        holds = wp.where(slid, most, friction[0] * lift)
         stiff = wp.where(lift > zero, dt * grip, zero)
         along = stiff
         if size > holds:
@@ -215,15 +220,16 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
             drag = share * trial
             if slid:
                 # a point that gathers speed is held no more than one that does not
-                gained = sliding - points.before[block, k]
+                gained = sliding - points.state[block, k, BEFORE]
                 gained = gained - wp.dot(normal, gained) * normal
                 fast = wp.length(sliding)
                 steady = wp.max(one - wp.length(gained) / wp.max(fast, tiny), zero)
                 drag = drag + (steady * along / dt) * gained
-            points.touching[block, k] = SLIDES
+            how = slides
         else:
-            points.touching[block, k] = STICKS
-        points.before[block, k] = sliding
+            how = sticks
+        points.state[block, k, HOW] = vec3(how, zero, zero)
+        points.state[block, k, BEFORE] = sliding
         beyond = stiff - along
         push = lift * normal + drag
         push = push - along * drift - beyond * wp.dot(normal, drift) * normal
@@ -285,11 +291,12 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         work: wp.array3d[vec3],
         t: int,
     ) -> None:
-        if points.touching[block, k] == AWAY:
-            points.force[block, k] = vec3()
+        how = points.state[block, k, HOW][0]
+        if how == away:
+            points.state[block, k, PRESSURE] = vec3()
             return
-        g = points.group[k]
-        lane = points.lane[k]
+        g = points.number[k, GROUP]
+        lane = points.number[k, LANE]
         arm = work[k, ARM, t]
         normal = work[k, NORMAL, t]
         implicit = work[k, IMPLICIT, t]
@@ -301,23 +308,21 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
             - implicit[0] * gained
             - implicit[1] * wp.dot(normal, gained) * normal
         )
-        points.force[block, k] = force
-        against = points.surface[k]
-        if points.touching[block, k] == SLIDES:
-            figures = points.material[k]
+        points.state[block, k, PRESSURE] = force
+        against = points.number[k, SURFACE]
+        if how == slides:
+            spring = points.figure[k, SPRING]
             speed = work[k, SPEED, t] + dt * (gained + work[k, DRIFT, t])
-            place = points.place[block, k] + dt * (speed + work[k, CARRIED, t])
-            drag = force + figures[1] * speed
+            place = points.state[block, k, PLACE] + dt * (speed + work[k, CARRIED, t])
+            drag = force + spring[1] * speed
             drag = drag - wp.dot(normal, drag) * normal
-            points.anchor[block, k] = place + drag / figures[0]
+            points.state[block, k, ANCHOR] = place + drag / spring[0]
         if against != GROUND:
-            bg = points.box_group[against]
+            bg = points.block_number[against, BLOCK_GROUP]
             if bg >= 0:
-                bl = points.box_lane[against]
-                d = points.place[block, k] - get(raw, bg, POSITION, bl, t)
+                bl = points.block_number[against, BLOCK_LANE]
+                d = points.state[block, k, PLACE] - get(raw, bg, POSITION, bl, t)
                 add(raw, bg, FORCE, bl, t, force)
                 add(raw, bg, MOMENT, bl, t, wp.cross(d, force))
 
-    return SimpleNamespace(
-        Points=Points, press=press, settle=settle, vec3=vec3, vec4=vec4
-    )
+    return SimpleNamespace(Points=Points, press=press, settle=settle)
