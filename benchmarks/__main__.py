@@ -12,12 +12,12 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import com_jacobian
+from benchmarks import com_jacobian, steps
 from benchmarks.measure import Row, measure
 from equipoise.errors import EquipoiseError
 
 # Each module gives a function comparisons(device, seed); add new ones here.
-WORKS = (com_jacobian,)
+WORKS = (com_jacobian, steps)
 PACKAGES = ("equipoise", "warp-lang", "pin", "numpy", "mujoco")
 
 

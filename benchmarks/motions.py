@@ -52,7 +52,7 @@ MOTIONS = {"stance shift": stance_shift, "squat": squat, "arm swing": arm_swing}
 def on_two_feet(
     robot: eq.Robot, dt: float, com_offset: Callable[[float], Array]
 ) -> Command:
-    """Return joints that move the CoM while both soles stay where they are.
+    """Return joints of the legs that move the CoM while both soles stay.
 
     Args:
         robot: The robot.
@@ -65,10 +65,11 @@ def on_two_feet(
     knots = np.arange(0.0, DURATION + 0.5 * KNOT, KNOT)
     soles = {side: sole_pose(robot, robot.standing, side) for side in robot.soles}
     com = eq.com(robot, robot.standing)
+    legs = [name for limb in robot.legs.values() for name in limb.joints]
     q = robot.standing.copy()
     rows = []
     for share in smooth(knots):
-        q = find_stance(robot, q, soles, com + com_offset(float(share))).q
+        q = find_stance(robot, q, soles, com + com_offset(float(share)), legs).q
         rows.append(joint_positions(robot, q))
     spline = CubicSpline(knots, np.array(rows), bc_type="clamped")
     time = dt * np.arange(1, round(DURATION / dt) + 1)

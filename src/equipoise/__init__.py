@@ -199,7 +199,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
     if name not in _HOMES:
         raise AttributeError(f"module 'equipoise' has no attribute '{name}'")
-    return getattr(import_module(f"equipoise.{_HOMES[name]}"), name)
+    found = getattr(import_module(f"equipoise.{_HOMES[name]}"), name)
+    globals()[name] = found  # so that controllers find it at once the next time
+    return found
 
 
 def __dir__() -> list[str]:

@@ -9,8 +9,12 @@ from runs import swaying
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.figures import figures_as_json, plain_figures
-from equipoise.robot.joint_coordinates import configurations, degree_names, joint_positions
 from equipoise.log.run import Event
+from equipoise.robot.joint_coordinates import (
+    configurations,
+    degree_names,
+    joint_positions,
+)
 from equipoise.robot.load import load
 
 ROWS, JOINTS, POINTS = 101, 29, 8

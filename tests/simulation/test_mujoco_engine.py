@@ -11,13 +11,13 @@ import pytest
 import equipoise as eq
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array
+from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.engine import Command, DivergedError
 from equipoise.simulation.mujoco_engine import MujocoEngine
 from equipoise.simulation.mujoco_model import compile_world
 from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, Terrain
-from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.world import Push, World, make_world
 
 DT = 1e-3
@@ -367,7 +367,7 @@ def test_bad_input_is_named(humanoid: eq.Robot) -> None:
     engine = MujocoEngine(world, DT)
     with pytest.raises(ShapeError, match="every is 3; it must divide the 10 steps"):
         engine.advance(hold(humanoid, 0.01), every=3)
-    with pytest.raises(ShapeError, match="effort of joint degree of freedom 0 is nan"):
+    with pytest.raises(ShapeError, match="effort of degree of freedom 0 is nan"):
         engine.advance(hold(humanoid, 0.01, effort=np.nan))
     with pytest.raises(ShapeError, match="one configuration"):
         engine.reset(np.tile(humanoid.standing, (2, 1)), np.zeros((2, humanoid.nv)))

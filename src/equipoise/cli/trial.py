@@ -32,7 +32,8 @@ class TrialOptions:
 
     terrain: Annotated[str, tyro.conf.arg(metavar="GROUND")] = "flat"
     """flat; slope:PITCH[,ROLL] in degrees; stairs[:RISE,TREAD,COUNT,START] in metres;
-    rough[:HEIGHT,WAVELENGTH] in metres; field:FILE.npy,CELL for a grid of heights."""
+    rough[:AMPLITUDE,WAVELENGTH] in metres; field:FILE[,CELL] for a grid of heights in
+    metres, FILE being .npy or .csv."""
 
     dt: Annotated[float, tyro.conf.arg(metavar="S")] = 1e-3
     """Time step [s]."""
@@ -168,11 +169,13 @@ def _print(figures: dict[str, Any]) -> None:
             "yes" if check["passed"] else "no",
         )
     console.print(checks)
+    for notice in figures["notices"]:
+        console.print(printable(f"note: {notice}"), soft_wrap=True)
 
 
 def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a reader wants to see first, as text."""
     from equipoise.show.labels import readable_figures
 
-    hidden = ("sentence", "checks", "versions", "command", "robot", "verb")
+    hidden = ("sentence", "checks", "versions", "command", "robot", "verb", "notices")
     yield from readable_figures(figures, hidden)

@@ -35,11 +35,13 @@ HANDLE, HANDLE_TURN, ACCELERATION, SPIN = range(19, 23)
 # Rows: position, velocity, acceleration of the joint; inverse of its inertia, its
 # generalised force, acceleration that is prescribed.
 JOINT, SOLUTION = 23, 24
-# Rows: drive's effort and its share that follows the acceleration; anchor of friction.
-EFFORT, ANCHOR = 25, 26
-# Of joints with a quaternion: position, vector part, (scalar part, -, -).
-POSITION, QUATERNION, QUATERNION_W = 27, 28, 29
-SLOTS = 30
+# Rows: effort of the drive, its share that follows the acceleration, other efforts; at
+# which limit the drive is held, share of other efforts that follows the acceleration,
+# damping of bristles that give way; friction, and its share; (friction's anchor, -, -).
+EFFORT, FORCED, SLIP, ANCHOR = range(25, 29)
+# Of free bodies: position, vector part, (scalar part, -, -) of the quaternion.
+POSITION, QUATERNION, QUATERNION_W = range(29, 32)
+SLOTS = 32
 
 # Slots of the parameters of a group. Columns of the rotation to the parent; place in
 # the parent; mass × centre of mass; inertia about the origin; (mass, turn, slide).
@@ -69,7 +71,8 @@ HINGE, FREE = range(2)
 
 # Columns of the table of groups: what joints it has; the row of working memory with
 # its parents, and whether they are there in the same lanes; then group (-1: none) of
-# the parent for each lane, and its lane. Few arrays make calls of functions cheap.
+# the parent for each lane, its lane, and whether there is a body in the lane at all.
+# Few arrays make calls of functions cheap.
 KIND, PARENT, ALIGNED, LINKS = range(4)
 
 
@@ -422,7 +425,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         raw: wp.array3d[scalar],
         t: int,
     ) -> Lanes:
-        """Return the acceleration of the joint, and keep that of its bodies."""
+        """Return the acceleration of the joint; keep it, and that of its bodies."""
         if program.table[g, ALIGNED] == 0:
             gather(program, g, ACCELERATION, SPIN, raw, t)
         parent = program.table[g, PARENT]
@@ -434,6 +437,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         rate = wp.cw_mul(solution[0], solution[1] - taken) + solution[2]
         scratch[g, ACCELERATION, t] = linear + scale(rate, scratch[g, AXIS, t])
         scratch[g, SPIN, t] = angular + scale(rate, scratch[g, TURN, t])
+        solution[0] = rate
+        scratch[g, SOLUTION, t] = solution
         return rate
 
     return SimpleNamespace(

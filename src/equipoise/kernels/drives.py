@@ -16,6 +16,7 @@ import warp as wp
 from equipoise.kernels.articulated import (
     ANCHOR,
     EFFORT,
+    FORCED,
     JOINT,
     P_BRISTLE,
     P_FRICTION,
@@ -23,6 +24,7 @@ from equipoise.kernels.articulated import (
     P_LIMIT,
     P_MODE,
     P_STOP,
+    SLIP,
     SOLUTION,
     make_articulated,
 )
@@ -31,15 +33,23 @@ from equipoise.kernels.once import once
 
 # Joint stops give way with this time constant [s].
 STOP_TIME = 0.005
+# Bristles of dry friction are damped by this share of critical.
+BRISTLE_DAMPING = 0.7
+# A joint that moves less than this does not move at all [kg m² or kg].
+LEAST_INERTIA = 1e-10
+# An effort this much above its limit is rounding.
+SLACK = 1e-9
 
 
 @once
 def make_drives(scalar: Any, width: int) -> SimpleNamespace:
-    """Return the functions ``drive`` and ``move`` on groups of joints.
+    """Return what is done with a group of joints in a step.
 
-    - ``drive(program, g, b, inertia, load, extra, command, dt, scratch, t)``: decide
-      on efforts, and keep what :func:`hand_down` of the tree needs
-    - ``move(program, g, b, rate, dt, scratch, t)``: integrate the joints over a step
+    - ``drive(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
+      decide on efforts, and keep what ``hand_down`` of the tree needs
+    - ``strain(program, g, b, rate, scratch, t)``: how many drives would go beyond
+      their limits; when the step is tried ``again`` they are held at them
+    - ``move(program, g, b, rate, carried, dt, scratch, t)``: integrate over the step
     """
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
@@ -49,6 +59,9 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
     two = scalar(2.0)
     tiny = scalar(1e-30)
     stop_rate = scalar(1.0 / STOP_TIME)
+    bristle_damping = scalar(2.0 * BRISTLE_DAMPING)
+    least_inertia = scalar(LEAST_INERTIA)
+    slack = scalar(1.0 + SLACK)
 
     @wp.func
     def drive(
@@ -60,6 +73,7 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         extra: Lanes,
         command: Lanes3,
         dt: scalar,
+        again: int,
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> None:
@@ -75,17 +89,34 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         ahead = position + dt * velocity
         own = inertia + gain[2]
 
-        # gears: viscous, and bristles that give way at the Stribeck limit
-        speed = wp.cw_mul(velocity, velocity)
-        fade = Lanes(one) + wp.cw_mul(speed, bristle[0])
+        # dry friction: bristles that give way at the Stribeck limit; and stops, a
+        # critically damped spring on the inertia that meets them
+        fade = Lanes(one) + wp.cw_mul(wp.cw_mul(velocity, velocity), bristle[0])
         most = friction[1] + wp.cw_div(friction[2], fade)
-        trial = wp.cw_mul(bristle[1], scratch[g, ANCHOR, t][0] - ahead)
-        share = Lanes()
+        bend = wp.cw_mul(bristle[1], scratch[g, ANCHOR, t][0] - position)
+        slip = Lanes()
+        slip_implicit = Lanes()
+        slides = Lanes()
         stopping = Lanes()
         stopping_implicit = Lanes()
         for i in range(width):
-            share[i] = most[i] / wp.max(wp.max(wp.abs(trial[i]), most[i]), tiny)
-            # stops: a critically damped spring on the inertia that meets them
+            stiff = dt * bristle[1, i]
+            damping = bristle_damping * wp.sqrt(bristle[1, i] * wp.max(own[i], zero))
+            catch = wp.max(damping, stiff)
+            trial = bend[i] - (damping + stiff) * velocity[i]
+            size = wp.abs(trial)
+            gives = size > most[i]
+            share = wp.where(gives, most[i] / wp.max(size, tiny), one)
+            slip_implicit[i] = share * dt * catch
+            steady = wp.max(
+                one - dt * wp.abs(joint[2, i]) / wp.max(wp.abs(velocity[i]), tiny), zero
+            )
+            slip[i] = wp.where(
+                gives,
+                share * trial + steady * slip_implicit[i] * joint[2, i],
+                bend[i] - catch * velocity[i],
+            )
+            slides[i] = wp.where(gives, damping, -one)
             past = wp.max(ahead[i] - stop[1, i], zero) + wp.min(
                 ahead[i] - stop[0, i], zero
             )
@@ -93,15 +124,12 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
             hit = wp.where(past * push > zero, own[i], zero)
             stopping[i] = -hit * push
             stopping_implicit[i] = hit * dt * stop_rate * (two + dt * stop_rate)
-        slip = wp.cw_mul(share, trial)
-        slip_implicit = (dt * dt) * wp.cw_mul(share, bristle[1])
         others = slip - wp.cw_mul(friction[0], velocity) + limit[2] + stopping + extra
         others_implicit = dt * friction[0] + slip_implicit + stopping_implicit
 
-        # explicit in position and implicit in velocity adds no damping of its own,
-        # and is stable if the damping is at least half of dt × stiffness
+        # the drive itself: explicit in position and implicit in velocity adds no
+        # damping of its own; dt × stiffness at least keeps it stable for any inertia
         grip = wp.max(gain[1], dt * gain[0])
-        # the drive itself, within its limits of effort and speed
         effort = (
             command[2]
             + wp.cw_mul(gain[0], command[0] - position)
@@ -110,26 +138,61 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         )
         implicit = dt * grip
         total = own + others_implicit + implicit
-        guess = wp.cw_div(effort + others - load, total)
-        guess = effort - wp.cw_mul(implicit, guess)
+        per = Lanes()
+        forced = Lanes()
+        if again > 0:
+            forced = scratch[g, FORCED, t][0]
         for i in range(width):
+            # at first a guess: the joint yields, what it hangs on does not
+            rate = (effort[i] + others[i] - load[i]) / wp.max(total[i], least_inertia)
+            guess = effort[i] - implicit[i] * rate
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
-            within = wp.min(wp.max(guess[i], most_down), most_up)
-            held = within == guess[i]
+            within = wp.min(wp.max(guess, most_down), most_up)
+            held = within == guess
+            if forced[i] != zero:
+                within = wp.where(forced[i] > zero, most_up, most_down)
+                held = False
             effort[i] = wp.where(held, effort[i], within)
             implicit[i] = wp.where(held, implicit[i], zero)
-        total = own + others_implicit + implicit
+            all_in = own[i] + others_implicit[i] + implicit[i]
+            # what has no inertia has no acceleration of its own
+            per[i] = wp.where(all_in > least_inertia, mode[2, i] / all_in, zero)
 
         wanted = wp.cw_mul(mode[0], command[0] - ahead) / dt
         wanted = (wanted + wp.cw_mul(mode[1], command[1] - velocity)) / dt
         scratch[g, SOLUTION, t] = wp.matrix_from_rows(
-            wp.cw_div(mode[2], total), effort + others - load, wanted
+            per, effort + others - load, wanted
         )
         scratch[g, EFFORT, t] = wp.matrix_from_rows(effort, implicit, others)
-        scratch[g, ANCHOR, t] = wp.matrix_from_rows(
-            slip, slip_implicit, others_implicit
-        )
+        scratch[g, FORCED, t] = wp.matrix_from_rows(forced, others_implicit, slides)
+        scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, Lanes())
+
+    @wp.func
+    def strain(
+        program: Program,
+        g: int,
+        b: int,
+        rate: Lanes,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> int:
+        limit = program.parameters[b, g, P_LIMIT]
+        mode = program.parameters[b, g, P_MODE]
+        effort = scratch[g, EFFORT, t]
+        given = effort[0] - wp.cw_mul(effort[1], rate)
+        beyond = int(0)
+        worst = Lanes()
+        for i in range(width):
+            worst[i] = mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i])
+        if wp.max(worst) > zero:
+            forced = scratch[g, FORCED, t]
+            for i in range(width):
+                if worst[i] > zero:
+                    forced[0, i] = wp.sign(given[i])
+                    beyond = beyond + 1
+            scratch[g, FORCED, t] = forced
+        return beyond
 
     @wp.func
     def move(
@@ -137,29 +200,35 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         g: int,
         b: int,
         rate: Lanes,
-        reaction: Lanes,
+        carried: Lanes,
         dt: scalar,
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> None:
         joint = scratch[g, JOINT, t]
-        gain = program.parameters[b, g, P_GAIN]
+        rotor = program.parameters[b, g, P_GAIN][2]
         bristle = program.parameters[b, g, P_BRISTLE]
-        mode = program.parameters[b, g, P_MODE]
+        free = program.parameters[b, g, P_MODE][2]
         effort = scratch[g, EFFORT, t]
-        anchor = scratch[g, ANCHOR, t]
+        forced = scratch[g, FORCED, t]
+        slip = scratch[g, SLIP, t]
         velocity = joint[1] + dt * rate
         position = joint[0] + dt * velocity
-        slip = anchor[0] - wp.cw_mul(anchor[1], rate)
-        others = effort[2] - wp.cw_mul(anchor[2], rate)
+        others = effort[2] - wp.cw_mul(forced[1], rate)
         servo = effort[0] - wp.cw_mul(effort[1], rate)
         # what a prescribed motion takes: all that the joint carries, rotor included
-        needed = reaction + wp.cw_mul(gain[2], rate) - others
-        given = wp.cw_mul(mode[2], servo) + wp.cw_mul(Lanes(one) - mode[2], needed)
+        needed = carried + wp.cw_mul(rotor, rate) - others
+        given = wp.cw_mul(free, servo) + wp.cw_mul(Lanes(one) - free, needed)
+        anchor = scratch[g, ANCHOR, t][0]
+        rubbed = slip[0] - wp.cw_mul(slip[1], rate)
+        for i in range(width):
+            # bristles that gave way are bent as far as the friction bends them
+            bent = position[i] + bristle[2, i] * (
+                rubbed[i] + forced[2, i] * velocity[i]
+            )
+            anchor[i] = wp.where(forced[2, i] >= zero, bent, anchor[i])
         scratch[g, JOINT, t] = wp.matrix_from_rows(position, velocity, rate)
-        scratch[g, EFFORT, t] = wp.matrix_from_rows(given, others, reaction)
-        scratch[g, ANCHOR, t] = wp.matrix_from_rows(
-            position + wp.cw_mul(bristle[2], slip), Lanes(), Lanes()
-        )
+        scratch[g, EFFORT, t] = wp.matrix_from_rows(given, others, carried)
+        scratch[g, ANCHOR, t] = wp.matrix_from_rows(anchor, Lanes(), Lanes())
 
-    return SimpleNamespace(drive=drive, move=move)
+    return SimpleNamespace(drive=drive, strain=strain, move=move)

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.kernels import articulated as at
-from equipoise.kernels.articulated import FREE, HINGE, PARAMETERS, make_articulated
+from equipoise.kernels.articulated import (
+    FREE,
+    HINGE,
+    PARAMETERS,
+    SLOTS,
+    make_articulated,
+)
 from equipoise.kernels.joints import FLOATING, HELICAL, PRISMATIC, SPHERICAL
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
@@ -149,6 +155,7 @@ def make_program(
                 aligned,
                 np.where(busy, schedule.parent_group, -1),
                 schedule.parent_lane,
+                busy,
             ]
         )
         struct.table = wp.array(
@@ -160,6 +167,25 @@ def make_program(
             device=device,
         )
     return LaneProgram(struct, schedule, tree, scalar, device, alignment)
+
+
+def working_memory(
+    program: LaneProgram, threads: int
+) -> tuple[wp.array[Any], wp.array[Any]]:
+    """Return working memory for threads, as vectors in lanes and number by number."""
+    rows = program.schedule.groups + 1
+    scratch = wp.zeros(
+        (rows, SLOTS, threads),
+        dtype=make_lanes(program.scalar, program.width).Lanes3,
+        device=program.device,
+    )
+    raw: wp.array[Any] = wp.array(
+        ptr=scratch.ptr,
+        shape=(rows * SLOTS, threads, 3 * program.width),
+        dtype=program.scalar,
+        device=program.device,
+    )
+    return scratch, raw
 
 
 def _parameters(

@@ -15,14 +15,14 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from equipoise.kernels.articulated import SLOTS
 from equipoise.kernels.ground import GroundArrays, upload_ground
-from equipoise.kernels.joints import CONTINUOUS, FLOATING
+from equipoise.kernels.joints import FLOATING
+from equipoise.kernels.lane_state import STATES, read_motion, state_in_lanes
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
-from equipoise.kernels.program import Floats, SideBySide, make_program
+from equipoise.kernels.program import Floats, SideBySide, make_program, working_memory
 from equipoise.kernels.runtime import MAX_CUDA_THREADS, lane_width, launch
-from equipoise.kernels.stepper import RECORDS, STATES, make_stepper
+from equipoise.kernels.stepper import RECORDS, TRIES, make_stepper
 from equipoise.kernels.touch import GROUND, STATE, WORK
 from equipoise.kernels.tree import TreeArrays
 
@@ -43,6 +43,7 @@ class PointArrays:
         block_centre: Of fixed ones [m], shape (nblocks, 3).
         block_half: Half of the edges [m], shape (nblocks, 3).
         block_yaw: Of fixed ones [rad], shape (nblocks,).
+        block_hangs: Whether fixed ones can be touched from below, shape (nblocks,).
     """
 
     body: Ints
@@ -53,6 +54,7 @@ class PointArrays:
     block_centre: Floats
     block_half: Floats
     block_yaw: Floats
+    block_hangs: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +82,6 @@ class Record(NamedTuple):
         v: Velocities, shape (m, n, nv).
         a: Accelerations of the last step, shape (m, n, nv).
         effort: Of drives, zero for free bodies, shape (m, n, nv).
-        place: Of points in the world at the beginning of the last step [m],
-            (m, n, npoints, 3).
         force: On points in the last step [N], shape (m, n, npoints, 3).
     """
 
@@ -89,7 +89,6 @@ class Record(NamedTuple):
     v: Floats
     a: Floats
     effort: Floats
-    place: Floats
     force: Floats
 
 
@@ -166,7 +165,7 @@ class Rollout:
         self._threads = min(threads, self.blocks)
         groups = self.program.schedule.groups
         self.state = np.zeros((self.blocks, groups, STATES, 3, width), self._number)
-        self.time = 0.0
+        self.steps = 0
         self._scratch = [self._make_scratch() for _ in range(max(self._threads, 1))]
 
     def reset(self, q: Floats, v: Floats) -> None:
@@ -176,34 +175,11 @@ class Rollout:
             q: Configurations, shape (robots, nq).
             v: Velocities, shape (robots, nv).
         """
-        tree = self.program.tree
-        table = np.zeros((len(q), len(tree.parent), STATES * 3))
-        table[..., 4 * 3] = 1.0  # scalar part of quaternions
-        for body in range(1, len(tree.parent)):
-            at_q, at_v = tree.idx_q[body], tree.idx_v[body]
-            if tree.kind[body] == FLOATING:
-                xyzw = q[:, at_q + 3 : at_q + 7]
-                turn = _rotation(xyzw)
-                table[:, body, 6:9] = q[:, at_q : at_q + 3]
-                table[:, body, 9:12] = xyzw[:, :3]
-                table[:, body, 12] = xyzw[:, 3]
-                for slot, first in ((5, at_v), (6, at_v + 3)):
-                    local = v[:, first : first + 3]
-                    table[:, body, 3 * slot : 3 * slot + 3] = _turned(turn, local)
-                continue
-            angle = q[:, at_q]
-            if tree.kind[body] == CONTINUOUS:
-                angle = np.arctan2(q[:, at_q + 1], q[:, at_q])
-            table[:, body, 0] = angle
-            table[:, body, 1] = v[:, at_v]
-            table[:, body, 3] = angle  # bristles are at rest
-        laid = self.program.in_lanes(table)
-        shape = self.state.shape
-        self.state[:] = laid.reshape(*shape)
+        self.state[:] = state_in_lanes(self.program, q, v)
         if self.device.is_cuda:
             self._state_array = self._array(self.state, self._vector)
         self._points.state.zero_()
-        self.time = 0.0
+        self.steps = 0
 
     @property
     def _vector(self) -> Any:
@@ -237,7 +213,7 @@ class Rollout:
         groups, width = self.program.schedule.groups, self.program.width
         shape = (rows * self.blocks, groups, RECORDS, 3, width)
         record = np.zeros(shape, self._number)
-        touched = np.zeros((rows * self.blocks, self._points.count, 2, 3), self._number)
+        touched = np.zeros((rows * self.blocks, self._points.count, 3), self._number)
         failure = np.zeros((self.blocks, 3), np.int32)
         with lock:
             told = self._array(self.program.in_lanes(moving), self._vector)
@@ -253,7 +229,7 @@ class Rollout:
                 if self.device.is_cuda
                 else self._array(self.state, self._vector)
             )
-        self._world.start = self.time
+        self._world.start = self.steps
         self._world.steps, self._world.every = steps, every
 
         def work(part: int) -> None:
@@ -287,7 +263,7 @@ class Rollout:
         else:
             with ThreadPoolExecutor(len(parts)) as pool:
                 list(pool.map(work, parts))
-        self.time += steps * float(self._world.dt)
+        self.steps += steps
         if self.device.is_cuda:
             record, touched = kept.numpy(), contact.numpy()
             failure = failed.numpy()
@@ -295,37 +271,14 @@ class Rollout:
         return self._read(record, touched, rows), self._failures(failure)
 
     def _read(self, record: Floats, touched: Floats, rows: int) -> Record:
-        program, tree, robots = self.program, self.program.tree, self.robots
+        program, robots = self.program, self.robots
         split = record.reshape(rows, self.blocks, record.shape[1], -1, program.width)
-        bodies = program.from_lanes(split, robots)
-        nv = tree.nv
-        q = np.zeros((rows, robots, self.nq), record.dtype)
-        v, a, effort = (np.zeros((rows, robots, nv), record.dtype) for _ in range(3))
-        for body in np.flatnonzero(tree.kind == FLOATING)[1:]:
-            known = bodies[:, :, body]
-            at_q, at_v = tree.idx_q[body], tree.idx_v[body]
-            xyzw = known[..., 3:7]
-            back = np.swapaxes(_rotation(xyzw), -1, -2)
-            q[..., at_q : at_q + 3] = known[..., 0:3]
-            q[..., at_q + 3 : at_q + 7] = xyzw
-            for first, values in ((9, v), (15, a)):
-                both = known[..., first : first + 6].reshape(*known.shape[:-1], 2, 3)
-                turned = np.einsum("...ij,...kj->...ki", back, both)
-                values[..., at_v : at_v + 6] = turned.reshape(*known.shape[:-1], 6)
-        hinges = np.flatnonzero(tree.kind != FLOATING)
-        known = bodies[:, :, hinges]
-        q[..., tree.idx_q[hinges]] = known[..., 0]
-        for row, values in ((1, v), (2, a), (3, effort)):
-            values[..., tree.idx_v[hinges]] = known[..., row]
-        endless = tree.idx_q[tree.kind == CONTINUOUS]
-        angle = q[..., endless]
-        q[..., endless], q[..., endless + 1] = np.cos(angle), np.sin(angle)
+        motion = read_motion(program, split, robots, self.nq)
         copies = program.schedule.robots
-        points = touched.reshape(rows, self.blocks, self._npoints, copies, 2, 3)
-        points = np.moveaxis(points, 3, 2)
-        points = points.reshape(rows, self.blocks * copies, self._npoints, 2, 3)
-        points = points[:, :robots]
-        return Record(q, v, a, effort, points[..., 0, :], points[..., 1, :])
+        force = touched.reshape(rows, self.blocks, self._npoints, copies, 3)
+        force = np.moveaxis(force, 3, 2)
+        force = force.reshape(rows, self.blocks * copies, self._npoints, 3)
+        return Record(*motion, force[:, :robots])
 
     def _failures(self, failure: Ints) -> list[Failure]:
         schedule = self.program.schedule
@@ -345,17 +298,8 @@ class Rollout:
     def _make_scratch(self) -> tuple[int, Any, Any, Any]:
         """Return threads, working memory, the same as numbers, notes on points."""
         threads = min(self.blocks, MAX_CUDA_THREADS) if self.device.is_cuda else 1
-        groups, width = self.program.schedule.groups, self.program.width
         with lock:
-            scratch = wp.zeros(
-                (groups + 1, SLOTS, threads), dtype=self._vector, device=self.device
-            )
-            raw: wp.array[Any] = wp.array(
-                ptr=scratch.ptr,
-                shape=((groups + 1) * SLOTS, threads, 3 * width),
-                dtype=self.scalar,
-                device=self.device,
-            )
+            scratch, raw = working_memory(self.program, threads)
             notes = wp.zeros(
                 (max(self._points.count, 1), WORK, threads),
                 dtype=self.kernels.vec3,
@@ -400,6 +344,7 @@ class Rollout:
         which = [b for b, _ in block_order]
         yaw = np.zeros((blocks, 3))
         yaw[:, 0], yaw[:, 1] = np.cos(points.block_yaw), np.sin(points.block_yaw)
+        yaw[:, 2] = points.block_hangs
         types = self.kernels
         with lock:
             struct = types.Points()
@@ -455,6 +400,7 @@ class Rollout:
             world.robot_groups = schedule.groups - boxes
             world.first_block, world.blocks = 0, self.blocks
             world.pushes = len(order)
+            world.tries = TRIES
             world.push_group = self._owned([g for g, _ in places], wp.int32)
             world.push_lane = self._owned([lane for _, lane in places], wp.int32)
             world.push_point = self._owned(local[number], vec3)
@@ -481,19 +427,3 @@ def _roots(parent: Ints) -> list[int]:
         if parent[body] != 0:
             root[body] = root[int(parent[body])]
     return root
-
-
-def _rotation(xyzw: Floats) -> Floats:
-    """Return rotation matrices (…, 3, 3) of unit quaternions (…, 4)."""
-    x, y, z, w = np.moveaxis(xyzw, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-
-
-def _turned(rotation: Floats, vector: Floats) -> Floats:
-    turned: Floats = (rotation @ vector[..., None])[..., 0]
-    return turned

@@ -18,6 +18,7 @@ from equipoise.kernels.articulated import (
     HANDLE_TURN,
     JOINT,
     KIND,
+    LINKS,
     MOMENT,
     OMEGA,
     ORIGIN,
@@ -40,13 +41,15 @@ from equipoise.kernels.lane_matrices import make_lane_matrices
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.touch import PLACE, PRESSURE, make_touch
+from equipoise.kernels.touch import PRESSURE, ROOT_GROUP, make_touch
 
-# Vectors that describe a group between launches, and in a record.
-STATES = 7
+# Vectors that describe a group in a record.
 RECORDS = 7
 # Accelerations above this are no motion [rad/s² or m/s²].
 WILDEST = 1e9
+# A step is tried again if contact would pull or a drive go beyond its limit, but not
+# more often than this.
+TRIES = 4
 
 
 @once
@@ -62,15 +65,17 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
     scale, cross = lanes.scale, lanes.cross
-    dot = make_lane_matrices(scalar, width).dot
+    matrices = make_lane_matrices(scalar, width)
+    dot, times = matrices.dot, matrices.times
     tree = make_articulated(scalar, width)
     Program, place, weigh, handle = tree.Program, tree.place, tree.weigh, tree.handle
     load_of, hand_down = tree.load_of, tree.hand_down
     solve_free, accelerate = tree.solve_free, tree.accelerate
     drives = make_drives(scalar, width)
-    drive, move = drives.drive, drives.move
+    drive, strain, move = drives.drive, drives.strain, drives.move
     touch = make_touch(scalar, width)
-    Points, press, settle = touch.Points, touch.press, touch.settle
+    Points, press, feel = touch.Points, touch.press, touch.feel
+    react, settle = touch.react, touch.settle
     Ground = make_ground(scalar).Ground
     vec3 = wp.types.vector(length=3, dtype=scalar)
     one = scalar(1.0)
@@ -83,12 +88,13 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     class World:
         dt: scalar
         gravity: scalar
-        start: scalar
+        start: int
         steps: int
         every: int
         first_block: int
         blocks: int
         robot_groups: int
+        tries: int
         # forces from outside: where, how much, from when to when
         pushes: int
         push_group: wp.array[int]
@@ -136,17 +142,28 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         scratch[g, QUATERNION_W, t] = real3
 
     @wp.func
+    def size_of(scratch: wp.array3d[Lanes3], g: int, t: int) -> Lanes:
+        """Return the size of free bodies' accelerations, linear plus angular."""
+        linear = scratch[g, ACCELERATION, t]
+        spin = scratch[g, SPIN, t]
+        total = wp.abs(linear[0]) + wp.abs(linear[1]) + wp.abs(linear[2])
+        return total + wp.abs(spin[0]) + wp.abs(spin[1]) + wp.abs(spin[2])
+
+    @wp.func
     def push(
         world: World, k: int, time: scalar, raw: wp.array3d[scalar], t: int
     ) -> None:
+        # a step that the push begins or ends in gets its share
         window = world.push_time[k]
-        if time < window[0] or time >= window[1]:
+        begins = wp.max(window[0], time)
+        share = (wp.min(window[1], time + world.dt) - begins) / world.dt
+        if share <= scalar(0.0):
             return
         g = world.push_group[k]
         lane = world.push_lane[k]
         row = g * SLOTS
         local = world.push_point[k]
-        force = world.push_force[k]
+        force = share * world.push_force[k]
         arm = vec3()
         for i in range(3):
             at = i * width + lane
@@ -236,51 +253,62 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         dt = world.dt
         b = wp.min(block, program.parameters.shape[0] - 1)
         c = wp.min(block, commands.shape[1] - 1)
-        for g in range(program.groups):
-            place(program, g, b, scratch, raw, t)
-            weigh(program, g, b, world.gravity, scratch, t)
         e = wp.min(block, added.shape[0] - 1)
-        scratch[0, FORCE, t] = scratch[0, FORCE, t] - added[e, 0, 0]
-        scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - added[e, 0, 1]
-        for k in range(points.count):
-            press(points, k, ground, dt, block, raw, work, t)
-        for k in range(world.pushes):
-            push(world, k, time, raw, t)
-        for back in range(1, world.robot_groups):
-            g = world.robot_groups - back
-            inertia = handle(g, scratch, t)
-            extra = added[e, g, 0][0]
-            if wp.static(has_effect):
-                joint = scratch[g, JOINT, t]
-                for i in range(width):
-                    if world.joint_of[g, i] >= 0:
-                        extra[i] = extra[i] + unmodelled(
-                            time, world.joint_of[g, i], joint[0, i], joint[1, i]
-                        )
-            load = load_of(g, scratch, t)
-            drive(
-                program, g, b, inertia, load, extra, commands[at, c, g], dt, scratch, t
-            )
-            hand_down(program, g, scratch, raw, t)
-        solve_free(0, scratch, t)
+        for again in range(world.tries):
+            for g in range(program.groups):
+                place(program, g, b, scratch, raw, t)
+                weigh(program, g, b, world.gravity, scratch, t)
+            scratch[0, FORCE, t] = scratch[0, FORCE, t] - added[e, 0, 0]
+            scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - added[e, 0, 1]
+            for k in range(points.count):
+                press(points, k, ground, dt, again, block, raw, work, t)
+            for k in range(world.pushes):
+                push(world, k, time, raw, t)
+            for back in range(1, world.robot_groups):
+                g = world.robot_groups - back
+                inertia = handle(g, scratch, t)
+                extra = added[e, g, 0][0]
+                if wp.static(has_effect):
+                    joint = scratch[g, JOINT, t]
+                    for i in range(width):
+                        if world.joint_of[g, i] >= 0:
+                            extra[i] = extra[i] + unmodelled(
+                                time, world.joint_of[g, i], joint[0, i], joint[1, i]
+                            )
+                load = load_of(g, scratch, t)
+                told = commands[at, c, g]
+                drive(program, g, b, inertia, load, extra, told, dt, again, scratch, t)
+                hand_down(program, g, scratch, raw, t)
+            solve_free(0, scratch, t)
+            wrong = int(0)
+            for g in range(1, world.robot_groups):
+                rate = accelerate(program, g, scratch, raw, t)
+                wrong = wrong + strain(program, g, b, rate, scratch, t)
+            for k in range(points.count):
+                if points.number[k, ROOT_GROUP] == 0:
+                    wrong = wrong + feel(points, k, raw, work, t)
+            if wrong == 0:
+                break
         wild = Lanes()
         for g in range(1, world.robot_groups):
-            rate = accelerate(program, g, scratch, raw, t)
+            rate = scratch[g, SOLUTION, t][0]
             carried = dot(scratch[g, HANDLE, t], scratch[g, ACCELERATION, t])
             carried = carried + dot(scratch[g, HANDLE_TURN, t], scratch[g, SPIN, t])
             carried = carried + load_of(g, scratch, t)
             move(program, g, b, rate, carried, dt, scratch, t)
             wild = wild + wp.abs(rate)
-        for k in range(points.count):
-            settle(points, k, dt, block, raw, work, t)
+        wild = wild + size_of(scratch, 0, t)
         integrate_free(0, dt, scratch, t)
-        wild = wild + wp.abs(scratch[0, ACCELERATION, t][0])
-        wild = wild + wp.abs(scratch[0, ACCELERATION, t][1])
-        wild = wild + wp.abs(scratch[0, ACCELERATION, t][2])
+        for k in range(points.count):
+            react(points, k, raw, work, t)
         for g in range(world.robot_groups, program.groups):
             solve_free(g, scratch, t)
+            wild = wild + size_of(scratch, g, t)
             integrate_free(g, dt, scratch, t)
-            wild = wild + wp.abs(scratch[g, ACCELERATION, t][2])
+        for k in range(points.count):
+            if points.number[k, ROOT_GROUP] != 0:
+                feel(points, k, raw, work, t)
+            settle(points, k, dt, block, work, t)
         total = scalar(0.0)
         for i in range(width):
             total = total + wild[i]
@@ -288,18 +316,20 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
 
     @wp.func
     def wildest_lane(program: Program, scratch: wp.array3d[Lanes3], t: int) -> wp.vec2i:
-        """Return group and lane of the joint that went wrong most."""
+        """Return group and lane of the body that went wrong most."""
         found = wp.vec2i(0, 0)
-        most = scalar(0.0)
+        most = scalar(-1.0)
         for g in range(program.groups):
-            rate = scratch[g, JOINT, t][2]
+            sizes = wp.abs(scratch[g, JOINT, t][2])
             if program.table[g, KIND] == FREE:
-                rate = wp.abs(scratch[g, ACCELERATION, t][2])
+                sizes = size_of(scratch, g, t)
             for i in range(width):
-                size = wp.abs(rate[i])
-                if most <= wildest and not (size <= most):
+                busy = program.table[g, LINKS + 2 * width + i] == 1
+                if busy and not (sizes[i] <= most):
                     found = wp.vec2i(g, i)
-                    most = size
+                    most = sizes[i]
+                    if most != most:
+                        return found  # no number: nothing is worse
         return found
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
@@ -315,7 +345,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         raw: wp.array3d[scalar],
         work: wp.array3d[vec3],
         record: wp.array3d[Lanes3],
-        touched: wp.array3d[vec3],
+        touched: wp.array2d[vec3],
         failure: wp.array2d[int],
     ) -> None:
         t = wp.tid()
@@ -324,7 +354,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 load_state(state, block, g, scratch, t)
             for done in range(world.steps):
                 at = wp.min(done, commands.shape[0] - 1)
-                time = world.start + scalar(done) * world.dt
+                time = scalar(world.start + done) * world.dt
                 wild = step(
                     program,
                     world,
@@ -351,39 +381,44 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                     for g in range(program.groups):
                         keep(program, record, row, g, scratch, t)
                     for k in range(points.count):
-                        touched[row, k, 0] = points.state[block, k, PLACE]
-                        touched[row, k, 1] = points.state[block, k, PRESSURE]
+                        touched[row, k] = points.state[block, k, PRESSURE]
             for g in range(program.groups):
                 store_state(state, block, g, scratch, t)
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
     def fall(
         program: Program,
-        world: World,
+        gravity: scalar,
         state: wp.array3d[Lanes3],
-        efforts: wp.array2d[Lanes],
+        efforts: wp.array3d[Lanes3],
         scratch: wp.array3d[Lanes3],
         raw: wp.array3d[scalar],
         record: wp.array3d[Lanes3],
     ) -> None:
-        """Forward dynamics alone, of many configurations."""
+        """Forward dynamics alone, of many configurations; base forces in its axes."""
         t = wp.tid()
-        for block in range(world.first_block + t, world.blocks, scratch.shape[2]):
+        for block in range(t, state.shape[0], scratch.shape[2]):
             for g in range(program.groups):
                 load_state(state, block, g, scratch, t)
                 place(program, g, 0, scratch, raw, t)
-                weigh(program, g, 0, world.gravity, scratch, t)
+                weigh(program, g, 0, gravity, scratch, t)
+            x = scratch[0, X, t]
+            y = scratch[0, Y, t]
+            z = scratch[0, Z, t]
+            push = times(x, y, z, efforts[block, 0, 0])
+            turn = times(x, y, z, efforts[block, 0, 1])
+            scratch[0, FORCE, t] = scratch[0, FORCE, t] - push
+            scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - turn
             for back in range(1, program.groups):
                 g = program.groups - back
                 inertia = handle(g, scratch, t) + program.parameters[0, g, P_GAIN][2]
-                force = efforts[block, g] - load_of(g, scratch, t)
+                force = efforts[block, g, 0][0] - load_of(g, scratch, t)
                 scratch[g, SOLUTION, t] = wp.matrix_from_rows(
                     wp.cw_div(Lanes(one), inertia), force, Lanes()
                 )
                 hand_down(program, g, scratch, raw, t)
             solve_free(0, scratch, t)
-            record[block, 0, 0] = scratch[0, ACCELERATION, t]
-            record[block, 0, 1] = scratch[0, SPIN, t]
+            keep(program, record, block, 0, scratch, t)
             for g in range(1, program.groups):
                 rate = accelerate(program, g, scratch, raw, t)
                 record[block, g, 0] = wp.matrix_from_rows(rate, rate, rate)

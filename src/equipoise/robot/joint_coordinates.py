@@ -28,6 +28,15 @@ def degree_names(robot: Robot) -> tuple[str, ...]:
     )
 
 
+def degree_of(robot: Robot, joint: str) -> int:
+    """Return where a joint begins in v[6:].
+
+    Raises:
+        NameNotFoundError: If the robot has no such joint.
+    """
+    return int(robot.model.joints[robot.joint_id(joint)].idx_v) - BASE_V
+
+
 def joint_positions(robot: Robot, q: Array) -> Array:
     """Return a position for each degree of freedom of the joints.
 

@@ -16,8 +16,12 @@ UNITS = {
     "mps": "m/s",
     "w": "W",
     "j": "J",
+    "npm": "N/m",
+    "nspm": "N s/m",
 }
 NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "dt": "time step", "fz": "Fz"}
+# Smaller figures are rounding.
+NOTHING = 1e-9
 # What a reader looks for first; the rest follows by name.
 FIRST = (
     "verb",
@@ -62,6 +66,8 @@ def value_with_unit(value: object, unit: str) -> str:
         case int() | float():
             if unit in ("m", "s") and 0.0 < abs(value) < 0.1:
                 value, unit = 1000.0 * value, f"m{unit}"
+            if abs(value) < NOTHING:
+                value = 0.0
             digits = ".4g" if abs(value) < 1e4 else ".0f"
             shown = f"{value:{digits}}" if isinstance(value, float) else str(value)
             shown = shown.replace("-", "\N{MINUS SIGN}")

@@ -97,10 +97,18 @@ class Actuation:
             free = item.name in ("mode", "lower", "upper", "disturbance")
             if not free and (values < 0.0).any():
                 raise EquipoiseError(f"actuation: {item.name} is negative")
+            if item.name in ("stiffness", "damping") and not np.isfinite(values).all():
+                raise EquipoiseError(f"actuation: {item.name} is not finite")
             number = np.int32 if item.name == "mode" else np.float64
             frozen = np.array(values, dtype=number)
             frozen.flags.writeable = False
             object.__setattr__(self, item.name, frozen)
+        if not np.isin(self.mode, range(len(MODES))).all():
+            raise EquipoiseError(
+                f"actuation: mode must be 0 to {len(MODES) - 1}: {', '.join(MODES)}"
+            )
+        if (self.lower > self.upper).any():
+            raise EquipoiseError("actuation: a lower stop is above the upper one")
         if not (math.isfinite(self.delay) and 0.0 <= self.delay <= 1.0):
             raise EquipoiseError(
                 f"actuation: a delay of {self.delay:g} s; it must be from 0 to 1 s"
@@ -208,7 +216,7 @@ def default_gains(robot: Robot, rotor_inertia: Array) -> tuple[Array, Array]:
     }
     stiffness = np.zeros(robot.nv - BASE_DOF)
     damping = np.zeros(robot.nv - BASE_DOF)
-    size = max((limb.length for limb in robot.limbs.values()), default=1.0)
+    size = max((limb.length for limb in robot.limbs.values()), default=0.0) or 1.0
     for body in range(2, model.njoints):
         joint = model.joints[body]
         at = joint.idx_v - BASE_DOF

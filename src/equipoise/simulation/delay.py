@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.simulation.engine import Command
+from equipoise.robot.description import Array
 
 
 class Delay:
-    """Hands commands on after a fixed number of steps.
+    """Hands rows on after a fixed number of steps.
 
-    Until the first command arrives, the drives hold the command given to
-    :meth:`reset`.
+    Until the first row arrives, what was given to :meth:`reset` holds.
     """
 
     def __init__(self, delay: float, dt: float) -> None:
         """Round the delay [s] to whole steps of ``dt`` [s]."""
         self.steps = round(delay / dt)
-        self._waiting: Command | None = None
+        self._waiting: Array = np.zeros(0)
 
-    def reset(self, held: Command) -> None:
-        """Forget all commands; drives hold one of shape (nv - 6,)."""
-        self._waiting = Command(*(np.tile(values, (self.steps, 1)) for values in held))
+    def reset(self, held: Array) -> None:
+        """Forget all rows; one row holds, of any shape."""
+        self._waiting = np.repeat(held[None], self.steps, axis=0)
 
-    def push(self, commands: Command) -> Command:
-        """Return what drives are told while these are given, (steps, nv - 6)."""
-        if self.steps == 0 or self._waiting is None:
-            return commands
-        count = len(commands.position)
-        joined = [
-            np.concatenate([old, new])
-            for old, new in zip(self._waiting, commands, strict=True)
-        ]
-        self._waiting = Command(*(values[count:] for values in joined))
-        return Command(*(values[:count] for values in joined))
+    def push(self, rows: Array) -> Array:
+        """Return what arrives while rows are given, as many, shape (steps, …)."""
+        if self.steps == 0:
+            return rows
+        shape = np.broadcast_shapes(rows.shape[1:], self._waiting.shape[1:])
+        joined = np.concatenate(
+            [
+                np.broadcast_to(part, (len(part), *shape))
+                for part in (self._waiting, rows)
+            ]
+        )
+        self._waiting = joined[len(rows) :]
+        return joined[: len(rows)]

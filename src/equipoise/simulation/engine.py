@@ -90,6 +90,7 @@ class Engine(Protocol):
     name: str
     world: World
     dt: float
+    notices: tuple[str, ...]
 
     @property
     def state(self) -> State:

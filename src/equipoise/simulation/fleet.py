@@ -11,10 +11,16 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kinematics.batch import check_target
+from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.description import Array
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
+from equipoise.simulation.delay import Delay
 from equipoise.simulation.engine import Command, DivergedError, Trace, check_dt
 from equipoise.simulation.world import World
-from equipoise.simulation.world_arrays import world_arrays
+from equipoise.simulation.world_arrays import place_in_bodies, world_arrays
+
+# So few configurations are not worth a launch.
+FEW = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +114,12 @@ class Fleet:
             effect=kernel_effect,
             threads=threads,
         )
-        self._steps = 0
+        self._steps = -1  # not reset yet
+        self._delay = Delay(world.actuation.delay, self.dt)
+        bodies, places = place_in_bodies(
+            world, [(point.link, point.position_in_link) for point in world.contacts]
+        )
+        self._contact_bodies, self._contact_places = bodies, places
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Put the robots somewhere at time zero.
@@ -126,6 +137,9 @@ class Fleet:
                 raise ShapeError(
                     f"{name} has {len(rows)} rows; 1 or {self.count} are needed"
                 )
+        held = np.zeros((len(q), robot.nv - 6, 3))
+        held[..., 0] = joint_positions(robot, q)
+        self._delay.reset(held)
         poses = np.array([start_pose(box.centre, box.yaw) for box in boxes]).ravel()
         q = np.hstack(
             [
@@ -158,7 +172,15 @@ class Fleet:
             DivergedError: If a world leaves all bounds: which robot, when and where.
         """
         robot = self.world.robot
-        told = np.stack([np.asarray(c, dtype=np.float64) for c in commands], axis=-1)
+        if self._steps < 0:
+            raise EquipoiseError("reset the fleet before moving it")
+        parts = [np.asarray(part, dtype=np.float64) for part in commands]
+        if len({part.shape for part in parts}) != 1:
+            raise ShapeError(
+                "commands: position, velocity and effort have shapes "
+                + ", ".join(str(part.shape) for part in parts)
+            )
+        told = np.stack(parts, axis=-1)
         if told.ndim == 3:
             told = told[:, None]
         steps = len(told)
@@ -168,6 +190,14 @@ class Fleet:
                 f"commands have shape {told.shape[:-1]}; (steps, {robot.nv - 6}) or "
                 f"(steps, {self.count}, {robot.nv - 6}) is needed"
             )
+        if not np.isfinite(told).all():
+            row, who, joint, part = np.argwhere(~np.isfinite(told))[0]
+            raise ShapeError(
+                f"commands: {Command._fields[part]} of "
+                f"'{degree_names(robot)[joint]}' is {told[row, who, joint, part]} in "
+                f"row {row}"
+            )
+        told = self._delay.push(told)
         table = np.zeros((steps, told.shape[1], self._rollout.program.tree.nv, 3))
         table[:, :, 6 : robot.nv] = told
         record, failures = self._rollout.advance(table, steps, every, self._all(added))
@@ -209,20 +239,27 @@ class Fleet:
 
     def contact_positions(self, q: Array) -> Array:
         """Return where contact points are, shape (…, nc, 3), in configurations."""
-        from equipoise.kinematics.frames import frame_pose
-
         robot = self.world.robot
         rows = q.reshape(-1, robot.nq)
-        places = np.zeros((len(rows), len(self.world.contacts), 3))
-        poses: dict[str, Array] = {}
-        for number, point in enumerate(self.world.contacts):
-            if point.link not in poses:
-                poses[point.link] = np.asarray(frame_pose(robot, rows, point.link))
-            pose = poses[point.link]
-            places[:, number] = (
-                pose[:, :3, :3] @ point.position_in_link + pose[:, :3, 3]
-            )
-        return places.reshape(*q.shape[:-1], len(self.world.contacts), 3)
+        bodies, local = self._contact_bodies, self._contact_places
+        places = np.zeros((len(rows), len(bodies), 3))
+        if len(rows) > FEW:
+            poses: dict[str, Array] = {}
+            for number, point in enumerate(self.world.contacts):
+                if point.link not in poses:
+                    found = frame_pose(robot, rows, point.link)
+                    poses[point.link] = np.asarray(found, dtype=np.float64)
+                pose = poses[point.link]
+                turned = pose[:, :3, :3] @ point.position_in_link
+                places[:, number] = turned + pose[:, :3, 3]
+        else:  # a launch costs more than Pinocchio
+            for row, into in zip(rows, places, strict=True):
+                pin.forwardKinematics(robot.model, robot.data, row)
+                for body in set(bodies.tolist()):
+                    placed = robot.data.oMi[body]
+                    on_it = bodies == body
+                    into[on_it] = local[on_it] @ placed.rotation.T + placed.translation
+        return places.reshape(*q.shape[:-1], len(bodies), 3)
 
     def _complain(self, failure: Any) -> None:
         robot = self.world.robot

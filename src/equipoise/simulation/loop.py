@@ -17,6 +17,7 @@ import numpy as np
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names
+from equipoise.robot.model import Robot
 from equipoise.simulation.engine import Command, Engine, State, Trace, check_commands
 from equipoise.simulation.sensors import SensorSuite
 
@@ -65,7 +66,15 @@ class Controller(Protocol):
 
 
 class Plant(Protocol):
-    """The robot: does what it is told for one control period."""
+    """The robot: does what it is told for one control period.
+
+    Attributes:
+        robot: Which robot.
+        period: The control period [s].
+    """
+
+    robot: Robot
+    period: float
 
     @property
     def state(self) -> State:
@@ -90,7 +99,9 @@ class EnginePlant:
 
     Attributes:
         engine: The engine.
+        robot: The robot.
         steps: Time steps of the engine in a control period.
+        period: The control period [s].
     """
 
     def __init__(
@@ -102,17 +113,14 @@ class EnginePlant:
             engine: The engine.
             period: For which a command holds, a whole number of time steps [s]; one
                 time step if not given.
-            every: Keep a state after so many time steps; divides those of a period,
-                or is a multiple of them.
+            every: Keep a state after so many time steps, or the nearest number that
+                divides those of a period or is a multiple of them.
         """
         self.engine = engine
+        self.robot = engine.world.robot
         self.steps = whole_steps(period or engine.dt, engine.dt, "control period")
-        self._every = every
-        if self.steps % every and every % self.steps:
-            raise EquipoiseError(
-                f"a state every {every} steps and a command every {self.steps}: one "
-                "must be a multiple of the other"
-            )
+        self.period = self.steps * engine.dt
+        self._every = _in_step(every, self.steps)
         self._since = 0
         self._kept: list[Trace] = []
 
@@ -149,13 +157,13 @@ class EnginePlant:
 def run_loop(
     reference: Reference,
     controller: Controller,
-    plant: EnginePlant,
+    plant: Plant,
     duration: float,
     *,
     reference_period: float | None = None,
     sensors: SensorSuite | None = None,
     watch: Callable[[State], bool] | None = None,
-) -> Trace:
+) -> None:
     """Let the three blocks run.
 
     Args:
@@ -168,23 +176,19 @@ def run_loop(
         sensors: What the controller is shown instead of the state.
         watch: Is shown the state now and then; stops the loop by returning True.
 
-    Returns:
-        The states that the plant kept.
-
     Raises:
         ShapeError: If the controller returns NaN or a wrong shape; says when.
     """
-    dt = plant.engine.dt
-    period = plant.steps * dt
+    period = plant.period
     periods = whole_steps(duration, period, "duration")
     asked_every = whole_steps(reference_period or period, period, "reference period")
-    names = degree_names(plant.engine.world.robot)
-    bulk = isinstance(controller, OpenLoop) and sensors is None and asked_every == 1
+    names = degree_names(plant.robot)
+    simple = isinstance(controller, OpenLoop) and sensors is None and asked_every == 1
     done = 0
     target: Target | None = None
     while done < periods:
         start = plant.state.time
-        if bulk:
+        if simple and isinstance(plant, EnginePlant):
             count = min(max(STEPS_A_PIECE // plant.steps, 1), periods - done)
             targets = [
                 reference.sample(start + n * period) for n in range(1, count + 1)
@@ -212,7 +216,14 @@ def run_loop(
         done += count
         if watch is not None and watch(plant.state):
             break
-    return plant.trace
+
+
+def _in_step(every: int, steps: int) -> int:
+    """Return the number nearest to one that divides another or is its multiple."""
+    if every >= steps:
+        return steps * max(round(every / steps), 1)
+    divisors = [number for number in range(1, steps + 1) if steps % number == 0]
+    return min(divisors, key=lambda number: abs(number - every))
 
 
 def whole_steps(time: float, step: float, name: str) -> int:

@@ -15,6 +15,7 @@ from equipoise.errors import ShapeError
 from equipoise.robot.description import Array
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco, xyzw_from_wxyz
 from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.simulation.delay import Delay
 from equipoise.simulation.engine import (
     Command,
     DivergedError,
@@ -60,6 +61,7 @@ class MujocoEngine:
         self._data: Any = self._compiled.mujoco.MjData(self._model)
         self._drives = Drives(world, self._compiled, self._data, self.dt)
         self._qvel = self._data.qvel  # a view
+        self._delay = Delay(world.actuation.delay, self.dt)
         self._pushes = [
             (
                 range(_steps(push.start, dt), _steps(push.start + push.duration, dt)),
@@ -92,9 +94,9 @@ class MujocoEngine:
         self._data.qpos[:], self._data.qvel[:] = state
         self._steps_done = 0
         joints = robot.nv - 6
-        hold = Command(joint_positions(robot, q), np.zeros(joints), np.zeros(joints))
-        lag = round(self.world.actuation.delay / self.dt)
-        self._pending = Command(*(np.tile(row, (lag, 1)) for row in hold))
+        held = np.zeros((3, joints))
+        held[0] = joint_positions(robot, q)
+        self._delay.reset(held)
         recorder = _Recorder(self, 1)
         recorder.note_before()
         recorder.record(np.zeros(joints))
@@ -119,10 +121,8 @@ class MujocoEngine:
         steps = len(commands.position)
         if every < 1 or steps % every:
             raise ShapeError(f"every is {every}; it must divide the {steps} steps")
-        pairs = zip(self._pending, commands, strict=True)
-        queue = [np.concatenate(pair) for pair in pairs]
-        self._pending = Command(*(rows[steps:] for rows in queue))
-        rows = self._drives.known(Command(*(rows[:steps] for rows in queue)))
+        told = self._delay.push(np.stack(commands, axis=1))
+        rows = self._drives.known(Command(*np.moveaxis(told, 1, 0)))
         recorder = _Recorder(self, steps // every)
         with _quiet(self._compiled.mujoco):
             for step, row in enumerate(zip(*rows, strict=True), 1):

@@ -10,10 +10,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.errors import ShapeError
 from equipoise.robot.description import Array
-from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.delay import Delay
 from equipoise.simulation.engine import (
     Command,
     State,
@@ -23,6 +21,8 @@ from equipoise.simulation.engine import (
 )
 from equipoise.simulation.fleet import Fleet, check_every, start_pose
 from equipoise.simulation.world import World
+
+BOXES_PASS = "boxes do not touch each other"
 
 # What is not modelled: gets the state, returns generalised forces (nv,).
 Effect = Callable[[State], ArrayLike]
@@ -35,6 +35,7 @@ class NativeEngine:
         name: ``"native"``.
         world: The robot and all that it meets.
         dt: Time step [s].
+        notices: What it cannot express of this world, a sentence each.
     """
 
     name = "native"
@@ -47,7 +48,7 @@ class NativeEngine:
         effect: Effect | None = None,
         kernel_effect: Any = None,
     ) -> None:
-        """Lay the world out for the kernels.
+        """Lay the world out for the kernels, the robot standing.
 
         Args:
             world: The robot and all that it meets.
@@ -61,14 +62,13 @@ class NativeEngine:
         self.world, self.dt = world, check_dt(dt)
         self._fleet = Fleet(world, 1, dt, kernel_effect=kernel_effect)
         self._effect = effect
-        self._delay = Delay(world.actuation.delay, self.dt)
-        self._state: State | None = None
+        several = len(world.boxes) > 1
+        self.notices: tuple[str, ...] = (BOXES_PASS,) if several else ()
+        self._state = self.reset(world.robot.standing)
 
     @property
     def state(self) -> State:
         """The state now."""
-        if self._state is None:
-            raise EquipoiseError("reset the engine before using it")
         return self._state
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> State:
@@ -80,7 +80,6 @@ class NativeEngine:
             raise ShapeError("an engine moves one robot: q and v must be one row each")
         self._fleet.reset(q, v)
         rest = np.zeros(robot.nv - 6)
-        self._delay.reset(Command(joint_positions(robot, q), rest, rest))
         self._state = State(
             0.0,
             q,
@@ -108,11 +107,10 @@ class NativeEngine:
         commands = check_commands(commands, self.world.robot.nv - 6)
         check_every(every, len(commands.position))
         state = self.state
-        told = self._delay.push(commands)
         if self._effect is None:
-            trace = self._fleet.advance(told, every).of_robot(0)
+            trace = self._fleet.advance(commands, every).of_robot(0)
         else:
-            trace = self._one_by_one(told, every, self._effect, state)
+            trace = self._one_by_one(commands, every, self._effect, state)
         self._state = trace.at(-1)
         return trace
 

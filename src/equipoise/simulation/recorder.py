@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.kinematics.com import com
 from equipoise.log.run import Event, Run
@@ -76,20 +77,24 @@ def time_of_fall(world: World, start: Array, time: Array, q: Array) -> float | N
         time: [s], shape (n,).
         q: Configurations, shape (n, nq).
     """
-    robot = world.robot
+    fallen = np.flatnonzero(has_fallen(world, start, q))
+    return float(time[fallen[0]]) if len(fallen) else None
 
-    def height(rows: Array) -> Array:
-        centre = com(robot, rows)
-        return np.asarray(
-            centre[..., 2] - world.terrain.height(centre[..., 0], centre[..., 1])
-        )
 
-    low = height(q) < FALLEN_HEIGHT * height(start)
+def has_fallen(world: World, start: Array, q: Array) -> NDArray[np.bool_]:
+    """Return whether a robot lies, in configurations (…, nq); shape (…)."""
+    low = _height(world, q) < FALLEN_HEIGHT * _height(world, start)
     # the direction of the base that pointed upwards at the start
     up_in_base = _third_row(start[3:7])
-    tilt = np.arccos(np.clip(_third_row(q[:, 3:7]) @ up_in_base, -1.0, 1.0))
-    fallen = np.flatnonzero(low | (tilt > FALLEN_TILT))
-    return float(time[fallen[0]]) if len(fallen) else None
+    tilt = np.arccos(np.clip(_third_row(q[..., 3:7]) @ up_in_base, -1.0, 1.0))
+    return np.asarray(low | (tilt > FALLEN_TILT))
+
+
+def _height(world: World, q: Array) -> Array:
+    """Return the height of the CoM above the ground below it [m], shape (…)."""
+    centre = np.asarray(com(world.robot, q))
+    ground = world.terrain.height(centre[..., 0], centre[..., 1])
+    return np.asarray(centre[..., 2] - ground)
 
 
 def _third_row(xyzw: Array) -> Array:

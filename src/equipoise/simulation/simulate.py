@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise import __version__
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Event, Run
 from equipoise.robot.model import Robot
@@ -23,7 +22,7 @@ from equipoise.simulation.loop import (
     Reference,
     run_loop,
 )
-from equipoise.simulation.recorder import make_run, time_of_fall
+from equipoise.simulation.recorder import has_fallen, make_run, time_of_fall
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.start import check_soles
 from equipoise.simulation.world import World, make_world
@@ -33,7 +32,9 @@ ENGINES: tuple[EngineName, ...] = ("native", "mujoco")
 RECORD_PERIOD = 0.01
 # A fall is watched for this long before the simulation stops [s].
 AFTER_FALL = 0.5
-PACKAGES = ("numpy", "pin", "warp-lang", "mujoco")
+# How often to look [s].
+WATCH_PERIOD = 0.02
+PACKAGES = ("equipoise", "numpy", "pin", "warp-lang", "mujoco")
 
 
 def make_engine(name: str, world: World, dt: float = 1e-3) -> Engine:
@@ -67,8 +68,10 @@ def simulate(
     engine: EngineName | Engine = "native",
     dt: float = 1e-3,
     control_period: float | None = None,
+    reference_period: float | None = None,
     record_period: float = RECORD_PERIOD,
     on_feet: bool = True,
+    upright: ArrayLike | None = None,
     summary: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
@@ -85,8 +88,12 @@ def simulate(
         engine: Its name, or one that was made before (of the same world).
         dt: Time step of an engine given by name [s].
         control_period: For which a command holds [s]; one time step unless given.
+        reference_period: How often the reference is asked [s]; in each control period
+            unless given.
         record_period: How often a state is kept [s].
         on_feet: Whether to refuse to begin with soles that do not touch the ground.
+        upright: Configuration whose height and tilt a fall is measured against, shape
+            (nq,); that at the start unless given.
         summary: Figures to add to the run's.
         progress: Is told the simulated time [s] now and then.
 
@@ -100,37 +107,45 @@ def simulate(
         world = make_world(world)
     robot = world.robot
     q = np.array(robot.standing if start is None else robot.check_q(start))
+    stood = q if upright is None else robot.check_q(upright)
     if on_feet:
         check_soles(world, q)
     if isinstance(engine, str):
         engine = make_engine(engine, world, dt)
+    elif engine.world is not world:
+        raise EquipoiseError("the engine was made for another world")
     engine.reset(q, velocity)
     period = control_period or engine.dt
     every = max(round(record_period / engine.dt), 1)
     plant = EnginePlant(engine, period, every)
     fallen: list[float] = []
+    next_look = [WATCH_PERIOD]
 
     def watch(state: State) -> bool:
+        if state.time < next_look[0]:
+            return False
+        next_look[0] = state.time + WATCH_PERIOD
         if progress is not None:
             progress(state.time)
-        now = np.array([state.time])
-        if not fallen and time_of_fall(world, q, now, state.q[None]) is not None:
+        if not fallen and has_fallen(world, stood, state.q):
             fallen.append(state.time)
         return bool(fallen) and state.time >= fallen[0] + AFTER_FALL
 
-    trace = run_loop(
+    run_loop(
         reference,
         controller or OpenLoop(),
         plant,
         seconds,
+        reference_period=reference_period,
         sensors=sensors,
         watch=watch,
     )
+    trace = plant.trace
     wanted = [reference.sample(at) for at in trace.time]
     references = {"joint_position": np.array([target.position for target in wanted])}
     if wanted[0].com is not None:
         references["com"] = np.array([target.com for target in wanted])
-    fell_at = time_of_fall(world, q, trace.time, trace.q)
+    fell_at = time_of_fall(world, stood, trace.time, trace.q)
     events = [] if fell_at is None else [Event(fell_at, "fell")]
     wall = time.perf_counter() - began
     run = make_run(world, trace, references=references, events=events, summary={})
@@ -144,6 +159,7 @@ def simulate(
         "realtime_factor": float(trace.time[-1]) / wall,
         "com_error_m": com_error(run),
         "zmp_margin_m": margins(run),
+        "notices": list(engine.notices),
         "versions": versions(),
         **(summary or {}),
     }
@@ -175,7 +191,7 @@ def margins(run: Run) -> dict[str, float] | None:
 
 def versions() -> dict[str, str]:
     """Return versions of what computed a run."""
-    found = {"equipoise": __version__, "python": platform.python_version()}
+    found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)

@@ -16,9 +16,14 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.loop import Hold
-from equipoise.simulation.simulate import EngineName, simulate, with_summary
+from equipoise.simulation.simulate import (
+    RECORD_PERIOD,
+    EngineName,
+    simulate,
+    with_summary,
+)
 from equipoise.simulation.start import body_points, stance_on
-from equipoise.simulation.terrain import Terrain
+from equipoise.simulation.terrain import Flat, Terrain
 from equipoise.simulation.world import World, make_world
 
 # Over the last part of a trial figures are averaged [s].
@@ -27,6 +32,8 @@ SETTLED = 0.25
 # up to the weight to this share.
 COM_SHARE = 0.02
 FORCE_SHARE = 0.01
+# An impact is recorded this often [s].
+IMPACT_PERIOD = 1e-3
 # A drop from this share of the leg's length.
 DROP_SHARE = 0.1
 
@@ -45,7 +52,7 @@ def trial_world(
 
 def stand(
     robot: Robot,
-    terrain: Terrain,
+    terrain: Terrain | None = None,
     *,
     seconds: float = 3.0,
     engine: EngineName = "native",
@@ -57,7 +64,7 @@ def stand(
 
     Args:
         robot: The robot.
-        terrain: What to stand on.
+        terrain: What to stand on; flat ground unless given.
         seconds: How long.
         engine: Which engine.
         dt: Time step [s].
@@ -71,8 +78,8 @@ def stand(
     Raises:
         EquipoiseError: If the robot has no such posture.
     """
-    world = world or trial_world(robot, terrain)
-    q = stance_on(terrain, world.robot)
+    world = world or trial_world(robot, terrain or Flat())
+    q = stance_on(world.terrain, world.robot)
     run = _hold(world, q, q, seconds, engine, dt, progress)
     figures = dict(run.summary)
     late = run.time > run.time[-1] - SETTLED
@@ -114,7 +121,7 @@ def stand(
 
 def drop(
     robot: Robot,
-    terrain: Terrain,
+    terrain: Terrain | None = None,
     *,
     height: float | None = None,
     seconds: float = 3.0,
@@ -127,7 +134,7 @@ def drop(
 
     Args:
         robot: The robot.
-        terrain: What to drop it on.
+        terrain: What to drop it on; flat ground unless given.
         height: Of the soles above the ground [m]; a tenth of the legs unless given.
         seconds: How long.
         engine: Which engine.
@@ -142,15 +149,15 @@ def drop(
     Raises:
         EquipoiseError: If the height is negative, or the robot has no such posture.
     """
-    world = world or trial_world(robot, terrain)
+    world = world or trial_world(robot, terrain or Flat())
     leg = max((limb.length for limb in robot.limbs.values()), default=1.0)
     height = DROP_SHARE * leg if height is None else height
     if not (np.isfinite(height) and height >= 0.0):
         raise EquipoiseError(f"a drop from {height:g} m: it must be from 0 m or more")
-    stance = stance_on(terrain, world.robot)
+    stance = stance_on(world.terrain, world.robot)
     q = stance.copy()
     q[2] += height
-    run = _hold(world, q, stance, seconds, engine, dt, progress)
+    run = _hold(world, q, stance, seconds, engine, dt, progress, max(dt, IMPACT_PERIOD))
     figures = dict(run.summary)
     vertical = run.contact_force[..., 2].sum(axis=1)
     weight = world.robot.mass * world.gravity
@@ -199,6 +206,7 @@ def _hold(
     engine: EngineName,
     dt: float,
     progress: Progress | None,
+    record_period: float = RECORD_PERIOD,
 ) -> Run:
     robot = world.robot
     reference = Hold(joint_positions(robot, posture), np.asarray(com(robot, posture)))
@@ -210,6 +218,8 @@ def _hold(
         engine=engine,
         dt=dt,
         on_feet=start is posture,
+        upright=posture,
+        record_period=record_period,
         progress=progress,
     )
 
@@ -220,8 +230,8 @@ def _asked(world: World) -> dict[str, Any]:
         "terrain": world.terrain.describe(),
         "contact": {
             "points": len(world.contacts),
-            "stiffness_n_per_m": material.stiffness,
-            "damping_n_s_per_m": material.damping,
+            "stiffness_npm": material.stiffness,
+            "damping_nspm": material.damping,
             "static_friction": material.static_friction,
             "dynamic_friction": material.dynamic_friction,
         },

@@ -51,8 +51,12 @@ class Push:
                     f"the {name} of a push must be three finite numbers"
                 )
             object.__setattr__(self, name, frozen_array(values))
-        if not (math.isfinite(self.start) and math.isfinite(self.duration)):
-            raise EquipoiseError("a push must have a finite start and duration")
+        if not math.isfinite(self.start):
+            raise EquipoiseError("a push must have a finite start")
+        if not (math.isfinite(self.duration) and self.duration >= 0.0):
+            raise EquipoiseError(
+                f"a push of {self.duration:g} s: its duration must be 0 or more"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.errors import EquipoiseError
 from equipoise.kinematics.batch import tree_arrays
 from equipoise.robot.description import Array
 from equipoise.simulation.actuation import Actuation, mode_number
@@ -33,7 +34,7 @@ class WorldArrays(NamedTuple):
         nq: Length of a configuration, boxes included.
         drives: Parameters of joints by slot, each (nbodies, 3).
         points: What can touch what: robot's points on the ground, then on each block,
-            then corners of boxes on the ground.
+            then corners of boxes on the ground and on walls.
         pushes: Forces from outside.
     """
 
@@ -46,6 +47,14 @@ class WorldArrays(NamedTuple):
 
 def world_arrays(world: World, dt: float) -> WorldArrays:
     """Lay out a world for kernels that make steps of ``dt`` [s]."""
+    model = world.robot.model
+    for name, joint in zip(list(model.names)[2:], list(model.joints)[2:], strict=True):
+        if joint.nv != 1:
+            raise EquipoiseError(
+                f"joint '{name}' of {world.robot.name} has {joint.nv} degrees of "
+                "freedom; the native engine moves joints of one (the engine mujoco "
+                "also ball joints)"
+            )
     tree = _with_boxes(world)
     return WorldArrays(
         tree,
@@ -164,10 +173,11 @@ def _points(world: World, dt: float) -> PointArrays:
         materials.append(np.tile(softened, (len(body), 1)))
         surfaces.append(np.full(len(body), number))
     for number, box in enumerate(world.boxes):
-        bodies.append(np.full(8, first_box + number))
-        positions.append(box.corners)
-        materials.append(np.tile(figures, (8, 1)))
-        surfaces.append(np.full(8, GROUND))
+        for surface in (GROUND, *range(len(world.walls))):
+            bodies.append(np.full(8, first_box + number))
+            positions.append(box.corners)
+            materials.append(np.tile(figures, (8, 1)))
+            surfaces.append(np.full(8, surface))
     fixed = len(world.walls)
     return PointArrays(
         np.concatenate(bodies).astype(np.int32),
@@ -181,7 +191,15 @@ def _points(world: World, dt: float) -> PointArrays:
         np.array([block.centre for block in blocks]).reshape(-1, 3),
         np.array([0.5 * block.size for block in blocks]).reshape(-1, 3),
         np.array([block.yaw for block in blocks]),
+        np.array([_hangs(world, block) for block in blocks], dtype=bool),
     )
+
+
+def _hangs(world: World, block: Wall | Box) -> bool:
+    """Return whether there is room for a foot between a block and the ground."""
+    x, y, z = block.centre
+    gap = z - 0.5 * block.size[2] - float(world.terrain.height(x, y))
+    return bool(gap > 0.1 * block.size[2])
 
 
 def _pushes(world: World) -> PushArrays:
