@@ -196,9 +196,8 @@ def test_box_pushed_on_friction_stops() -> None:
     place = trace.boxes[:, 0, 0]
     speed = np.gradient(place, 1e-3)
     tilt = np.abs(trace.boxes[:, 0, 3:5]).max(axis=1)
-    at = (
-        int(np.flatnonzero(tilt > 1e-3)[-1]) + 20
-    )  # it tips, and slides when it is down
+    # it tips, and slides when it is down again
+    at = int(np.flatnonzero(tilt > 1e-3)[-1]) + 20
     at = min(at, int(speed.argmax()) + 250)
     wanted = speed[at] ** 2 / (2.0 * 0.5 * G)
     assert place[-1] - place[at] == pytest.approx(wanted, rel=0.05)

@@ -6,72 +6,25 @@ that simulates.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
-from numpy.typing import NDArray
 
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.joints import FLOATING
-from equipoise.kernels.lane_state import STATES, read_motion, state_in_lanes
+from equipoise.kernels.lane_state import read_motion, state_in_lanes
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats, SideBySide, make_program, working_memory
-from equipoise.kernels.runtime import MAX_CUDA_THREADS, lane_width, launch
-from equipoise.kernels.stepper import RECORDS, TRIES, make_stepper
-from equipoise.kernels.touch import GROUND, STATE, WORK
+from equipoise.kernels.runtime import lane_width, launch, thread_count
+from equipoise.kernels.scene import Ints, PointArrays, PushArrays, make_scene
+from equipoise.kernels.stepper import RECORDS
+from equipoise.kernels.touch import WORK
 from equipoise.kernels.tree import TreeArrays
-
-Ints = NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class PointArrays:
-    """Points that can touch, and blocks that they can touch beside the ground.
-
-    Attributes:
-        body: Of each point, shape (npoints,).
-        position: In body coordinates [m], shape (npoints, 3).
-        material: Stiffness [N/m], damping [N s/m], static and dynamic friction,
-            shape (npoints, 4).
-        surface: Number of the block that it may touch, or ``GROUND``, (npoints,).
-        block_body: Body that each block is, 0 for fixed ones, shape (nblocks,).
-        block_centre: Of fixed ones [m], shape (nblocks, 3).
-        block_half: Half of the edges [m], shape (nblocks, 3).
-        block_yaw: Of fixed ones [rad], shape (nblocks,).
-        block_hangs: Whether fixed ones can be touched from below, shape (nblocks,).
-    """
-
-    body: Ints
-    position: Floats
-    material: Floats
-    surface: Ints
-    block_body: Ints
-    block_centre: Floats
-    block_half: Floats
-    block_yaw: Floats
-    block_hangs: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class PushArrays:
-    """Forces from outside.
-
-    Attributes:
-        body: That they act on, shape (npushes,).
-        point: Where, in body coordinates [m], shape (npushes, 3).
-        force: In world axes [N], shape (npushes, 3).
-        window: From when to when [s], shape (npushes, 2).
-    """
-
-    body: Ints
-    point: Floats
-    force: Floats
-    window: Floats
 
 
 class Record(NamedTuple):
@@ -104,6 +57,22 @@ class Failure(NamedTuple):
     robot: int
     step: int
     body: int
+
+
+class _Share(NamedTuple):
+    """What one thread of the CPU, or the GPU, works on and with."""
+
+    threads: int
+    world: Any
+    memory: tuple[wp.array[Any], wp.array[Any], wp.array[Any]]
+
+
+class _Results(NamedTuple):
+    """Where a launch writes to: records, forces on points, failures."""
+
+    record: wp.array[Any]
+    force: wp.array[Any]
+    failure: wp.array[Any]
 
 
 class Rollout:
@@ -144,29 +113,39 @@ class Rollout:
                 effort to add, or None.
             threads: Of the CPU, among which robots are shared out.
         """
-        self.nq, self.robots, self.scalar, self.device = nq, robots, scalar, device
-        self._number = wp.dtype_to_numpy(scalar)
+        self.nq, self.robots, self.steps = nq, robots, 0
         width = lane_width(device, scalar)
         side_by_side: SideBySide = "robots" if robots >= width > 1 else "limbs"
         self.program = make_program(tree, scalar, device, side_by_side, drives)
         self.blocks = self.program.blocks(robots)
-        self.kernels = make_stepper(scalar, width, effect)
+        self._device, self._number = device, wp.dtype_to_numpy(scalar)
+        self._vector = make_lanes(scalar, width).Lanes3
+        self._hinges = np.flatnonzero(tree.kind != FLOATING)
+        scene = make_scene(self.program, effect)
+        self._kernels = scene.kernels
         self._ground = upload_ground(ground, scalar, device)
         self._npoints = len(points.body)
-        copies = self.program.schedule.robots
-        self._place = {
-            (int(body), robot): self.program.schedule.place_of(int(body), robot)
-            for body in range(1, len(tree.parent))
-            for robot in range(copies)
-        }
-        self._root = _roots(tree.parent)
-        self._points = self._upload_points(points)
-        self._world = self._upload_world(pushes, dt, gravity)
-        self._threads = min(threads, self.blocks)
-        groups = self.program.schedule.groups
-        self.state = np.zeros((self.blocks, groups, STATES, 3, width), self._number)
-        self.steps = 0
-        self._scratch = [self._make_scratch() for _ in range(max(self._threads, 1))]
+        self._points = scene.points(points, self.blocks)
+        count = 1 if device.is_cuda else max(min(threads, self.blocks), 1)
+        edges = [self.blocks * part // count for part in range(count + 1)]
+        self._shares = []
+        for first, last in itertools.pairwise(edges):
+            world = scene.world(pushes, dt, gravity)
+            world.first_block, world.blocks = first, last
+            self._shares.append(self._share(world, thread_count(device, last - first)))
+        self._state = self._on_device(np.zeros((0, 0, 0, 3, width)))
+        self._nothing_added = self._added(np.zeros((1, tree.nv)))
+        self._results: dict[int, _Results] = {}
+
+    def _share(self, world: Any, threads: int) -> _Share:
+        with lock:
+            scratch, raw = working_memory(self.program, threads)
+            notes = wp.zeros(
+                (max(self._points.count, 1), WORK, threads),
+                dtype=self._kernels.vec3,
+                device=self._device,
+            )
+        return _Share(threads, world, (scratch, raw, notes))
 
     def reset(self, q: Floats, v: Floats) -> None:
         """Put the robots somewhere, at time zero.
@@ -175,15 +154,9 @@ class Rollout:
             q: Configurations, shape (robots, nq).
             v: Velocities, shape (robots, nv).
         """
-        self.state[:] = state_in_lanes(self.program, q, v)
-        if self.device.is_cuda:
-            self._state_array = self._array(self.state, self._vector)
+        self._state = self._on_device(state_in_lanes(self.program, q, v))
         self._points.state.zero_()
         self.steps = 0
-
-    @property
-    def _vector(self) -> Any:
-        return make_lanes(self.scalar, self.program.width).Lanes3
 
     def advance(
         self, commands: Floats, steps: int, every: int, added: Floats | None = None
@@ -203,85 +176,81 @@ class Rollout:
         """
         tree = self.program.tree
         moving = np.zeros((*commands.shape[:2], len(tree.parent), 3), self._number)
-        hinges = np.flatnonzero(tree.kind != FLOATING)
-        moving[:, :, hinges] = commands[:, :, tree.idx_v[hinges]]
-        extra = np.zeros((1 if added is None else len(added), len(tree.parent), 6))
-        if added is not None:
-            extra[:, 1] = added[:, :6]
-            extra[:, hinges, 0] = added[:, tree.idx_v[hinges]]
-        rows = steps // every
-        groups, width = self.program.schedule.groups, self.program.width
-        shape = (rows * self.blocks, groups, RECORDS, 3, width)
-        record = np.zeros(shape, self._number)
-        touched = np.zeros((rows * self.blocks, self._points.count, 3), self._number)
-        failure = np.zeros((self.blocks, 3), np.int32)
-        with lock:
-            told = self._array(self.program.in_lanes(moving), self._vector)
-            laid = self.program.in_lanes(extra)
-            given = self._array(
-                laid.reshape(*laid.shape[:2], 2, 3, width), self._vector
-            )
-            kept = self._array(record, self._vector)
-            contact = self._array(touched, self.kernels.vec3)
-            failed = self._array(failure, wp.int32)
-            state = (
-                self._state_array
-                if self.device.is_cuda
-                else self._array(self.state, self._vector)
-            )
-        self._world.start = self.steps
-        self._world.steps, self._world.every = steps, every
+        moving[:, :, self._hinges] = commands[:, :, tree.idx_v[self._hinges]]
+        told = self._on_device(self.program.in_lanes(moving))
+        given = self._nothing_added if added is None else self._added(added)
+        results = self._room_for(steps // every)
 
-        def work(part: int) -> None:
-            with lock:
-                world = self._part_of_world(part)
-            threads, scratch, raw, notes = self._scratch[part]
-            launch(
-                self.kernels.advance,
-                threads,
-                [
-                    self.program.struct,
-                    world,
-                    self._points,
-                    self._ground,
-                    told,
-                    given,
-                    state,
-                    scratch,
-                    raw,
-                    notes,
-                    kept,
-                    contact,
-                    failed,
-                ],
-                self.device,
-            )
+        def work(share: _Share) -> None:
+            world = share.world
+            world.start, world.steps, world.every = self.steps, steps, every
+            inputs = [
+                self.program.struct,
+                world,
+                self._points,
+                self._ground,
+                told,
+                given,
+                self._state,
+                *share.memory,
+                *results,
+            ]
+            launch(self._kernels.advance, share.threads, inputs, self._device)
 
-        parts = range(max(self._threads, 1))
-        if len(parts) == 1:
-            work(0)
+        if len(self._shares) == 1:
+            work(self._shares[0])
         else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                list(pool.map(work, parts))
+            with ThreadPoolExecutor(len(self._shares)) as pool:
+                list(pool.map(work, self._shares))
         self.steps += steps
-        if self.device.is_cuda:
-            record, touched = kept.numpy(), contact.numpy()
-            failure = failed.numpy()
-            record = record.reshape(shape)
-        return self._read(record, touched, rows), self._failures(failure)
+        return self._read(results, steps // every), self._failures(results)
 
-    def _read(self, record: Floats, touched: Floats, rows: int) -> Record:
+    def _added(self, added: Floats) -> wp.array[Any]:
+        """Lay out forces that nobody commanded."""
+        tree = self.program.tree
+        extra = np.zeros((len(added), len(tree.parent), 6))
+        extra[:, 1] = added[:, :6]
+        extra[:, self._hinges, 0] = added[:, tree.idx_v[self._hinges]]
+        laid = self.program.in_lanes(extra)
+        return self._on_device(laid.reshape(*laid.shape[:2], 2, 3, self.program.width))
+
+    def _room_for(self, rows: int) -> _Results:
+        """Return where so many records go; for one record always the same place."""
+        if rows in self._results:
+            self._results[rows].failure.zero_()
+            return self._results[rows]
+        device, vec3 = self._device, self._kernels.vec3
+        many = rows * self.blocks
+        with lock:
+            room = _Results(
+                wp.zeros(
+                    (many, self.program.schedule.groups, RECORDS),
+                    dtype=self._vector,
+                    device=device,
+                ),
+                wp.zeros((many, self._points.count), dtype=vec3, device=device),
+                wp.zeros((self.blocks, 3), dtype=wp.int32, device=device),
+            )
+        if rows == 1:
+            self._results[rows] = room
+        return room
+
+    def _read(self, results: _Results, rows: int) -> Record:
         program, robots = self.program, self.robots
-        split = record.reshape(rows, self.blocks, record.shape[1], -1, program.width)
+        groups, width = program.schedule.groups, program.width
+        record = results.record.numpy()
+        split = record.reshape(rows, self.blocks, groups, -1, width)
         motion = read_motion(program, split, robots, self.nq)
         copies = program.schedule.robots
-        force = touched.reshape(rows, self.blocks, self._npoints, copies, 3)
-        force = np.moveaxis(force, 3, 2)
+        force = results.force.numpy()
+        force = force.reshape(rows, self.blocks, self._npoints, copies, 3)
+        force = np.moveaxis(force, 3, 2).copy()  # the room is used again
         force = force.reshape(rows, self.blocks * copies, self._npoints, 3)
         return Record(*motion, force[:, :robots])
 
-    def _failures(self, failure: Ints) -> list[Failure]:
+    def _failures(self, results: _Results) -> list[Failure]:
         schedule = self.program.schedule
+        failure: Ints = results.failure.numpy()
         found = []
         for block in np.flatnonzero(failure[:, 0]):
             step, group, lane = (int(value) for value in failure[block])
@@ -290,140 +259,10 @@ class Rollout:
             found.append(Failure(robot, step, int(schedule.body[group, lane])))
         return found
 
-    def _array(self, values: Any, dtype: Any) -> wp.array[Any]:
-        number = np.int32 if dtype is wp.int32 else self._number
-        row = np.ascontiguousarray(values, dtype=number)
-        return wp.array(row, dtype=dtype, device=self.device, copy=self.device.is_cuda)
-
-    def _make_scratch(self) -> tuple[int, Any, Any, Any]:
-        """Return threads, working memory, the same as numbers, notes on points."""
-        threads = min(self.blocks, MAX_CUDA_THREADS) if self.device.is_cuda else 1
+    def _on_device(self, values: Floats) -> wp.array[Any]:
+        """Return vectors in lanes on the device, memory of their own."""
+        rows = np.ascontiguousarray(values, dtype=self._number)
         with lock:
-            scratch, raw = working_memory(self.program, threads)
-            notes = wp.zeros(
-                (max(self._points.count, 1), WORK, threads),
-                dtype=self.kernels.vec3,
-                device=self.device,
+            return wp.array(
+                rows, dtype=self._vector, device=self._device, copy=self._device.is_cuda
             )
-        return threads, scratch, raw, notes
-
-    def _part_of_world(self, part: int) -> Any:
-        """Return the world with the share of blocks that one thread works on."""
-        world = self.kernels.World()
-        for name in self.kernels.World.vars:
-            setattr(world, name, getattr(self._world, name))
-        edges = np.linspace(0, self.blocks, max(self._threads, 1) + 1).astype(int)
-        world.first_block, world.blocks = int(edges[part]), int(edges[part + 1])
-        return world
-
-    def _upload_points(self, points: PointArrays) -> Any:
-        copies = self.program.schedule.robots
-        order = [(k, robot) for k in range(len(points.body)) for robot in range(copies)]
-        alignment = self.program.alignment
-        local = np.einsum(
-            "nij,ni->nj", alignment[points.body], np.reshape(points.position, (-1, 3))
-        )
-        places = [self._place[int(points.body[k]), robot] for k, robot in order]
-        roots = [self._place[self._root[int(points.body[k])], r] for k, r in order]
-        number = [k for k, _ in order]
-        blocks = len(points.block_body)
-        # a block's own number is repeated for each robot side by side
-        surface = [
-            GROUND
-            if points.surface[k] == GROUND
-            else int(points.surface[k]) * copies + robot
-            for k, robot in order
-        ]
-        block_order = [(b, robot) for b in range(blocks) for robot in range(copies)]
-        block_places = [
-            self._place[int(points.block_body[b]), robot]
-            if points.block_body[b]
-            else (-1, 0)
-            for b, robot in block_order
-        ]
-        which = [b for b, _ in block_order]
-        yaw = np.zeros((blocks, 3))
-        yaw[:, 0], yaw[:, 1] = np.cos(points.block_yaw), np.sin(points.block_yaw)
-        yaw[:, 2] = points.block_hangs
-        types = self.kernels
-        with lock:
-            struct = types.Points()
-            struct.count = len(order)
-            material = np.zeros((len(points.body), 2, 3))
-            material[:, :, :2] = np.reshape(points.material, (-1, 2, 2))
-            struct.number = self._owned(
-                [(*places[n], *roots[n], surface[n]) for n in range(len(order))],
-                wp.int32,
-                2,
-            )
-            figures = np.concatenate([local[:, None], material], axis=1)
-            struct.figure = self._owned(figures[number], types.vec3, 2)
-            struct.block_number = self._owned(block_places, wp.int32, 2)
-            figures = np.stack(
-                [
-                    np.reshape(points.block_centre, (-1, 3)),
-                    np.reshape(points.block_half, (-1, 3)),
-                    yaw,
-                ],
-                axis=1,
-            )
-            struct.block_figure = self._owned(figures[which], types.vec3, 2)
-            struct.state = wp.zeros(
-                (self.blocks, max(len(order), 1), STATE),
-                dtype=types.vec3,
-                device=self.device,
-            )
-        return struct
-
-    def _upload_world(self, pushes: PushArrays, dt: float, gravity: float) -> Any:
-        copies = self.program.schedule.robots
-        tree = self.program.tree
-        order = [(k, robot) for k in range(len(pushes.body)) for robot in range(copies)]
-        number = [k for k, _ in order]
-        places = [self._place[int(pushes.body[k]), robot] for k, robot in order]
-        local = np.einsum(
-            "nij,ni->nj",
-            self.program.alignment[pushes.body],
-            np.reshape(pushes.point, (-1, 3)),
-        )
-        window = np.zeros((len(pushes.body), 3))
-        window[:, :2] = np.reshape(pushes.window, (-1, 2))
-        schedule = self.program.schedule
-        joint = np.where(tree.kind == FLOATING, -1, tree.idx_v - 6)
-        joint[0] = -1
-        free = (tree.kind == FLOATING)[schedule.body] & (schedule.body > 1)
-        boxes = int(free.any(axis=1).sum())
-        vec3 = self.kernels.vec3
-        with lock:
-            world = self.kernels.World()
-            world.dt, world.gravity = dt, gravity
-            world.robot_groups = schedule.groups - boxes
-            world.first_block, world.blocks = 0, self.blocks
-            world.pushes = len(order)
-            world.tries = TRIES
-            world.push_group = self._owned([g for g, _ in places], wp.int32)
-            world.push_lane = self._owned([lane for _, lane in places], wp.int32)
-            world.push_point = self._owned(local[number], vec3)
-            world.push_force = self._owned(
-                np.reshape(pushes.force, (-1, 3))[number], vec3
-            )
-            world.push_time = self._owned(window[number], vec3)
-            world.joint_of = self._owned(joint[schedule.body], wp.int32, 2)
-        return world
-
-    def _owned(self, values: Any, dtype: Any, dimensions: int = 1) -> wp.array[Any]:
-        """Return an array that kernels keep; one entry of zeros where there is none."""
-        number = np.int32 if dtype is wp.int32 else self._number
-        rows = np.asarray(values, dtype=number)
-        if rows.size == 0:
-            return wp.zeros((1,) * dimensions, dtype=dtype, device=self.device)
-        return wp.array(np.ascontiguousarray(rows), dtype=dtype, device=self.device)
-
-
-def _roots(parent: Ints) -> list[int]:
-    """Return the floating body that each body hangs on in the end."""
-    root = list(range(len(parent)))
-    for body in range(1, len(parent)):
-        if parent[body] != 0:
-            root[body] = root[int(parent[body])]
-    return root

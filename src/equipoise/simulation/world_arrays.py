@@ -16,7 +16,7 @@ from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.world import World
 
 if TYPE_CHECKING:
-    from equipoise.kernels.rollout import PointArrays, PushArrays
+    from equipoise.kernels.scene import PointArrays, PushArrays
     from equipoise.kernels.tree import TreeArrays
 
 # Bristles of dry friction bend by this much before they give way [rad or m].
@@ -138,7 +138,7 @@ def _drives(actuation: Actuation, tree: TreeArrays) -> dict[int, Array]:
 
 
 def _points(world: World, dt: float) -> PointArrays:
-    from equipoise.kernels.rollout import PointArrays
+    from equipoise.kernels.scene import PointArrays
     from equipoise.kernels.touch import GROUND
 
     material = world.material
@@ -203,7 +203,7 @@ def _hangs(world: World, block: Wall | Box) -> bool:
 
 
 def _pushes(world: World) -> PushArrays:
-    from equipoise.kernels.rollout import PushArrays
+    from equipoise.kernels.scene import PushArrays
 
     body, point = place_in_bodies(
         world, [(push.link, push.point_in_link) for push in world.pushes]
