@@ -458,3 +458,46 @@ def test_random_trees(tmp_path_factory: pytest.TempPathFactory, text: str) -> No
     """Any tree is shown, or refused for its legs, its masses or its shape."""
     folder = tmp_path_factory.getbasetemp()
     assert_calm(folder / "tree.urdf", text.encode())
+
+
+@given(
+    verb=st.sampled_from(["stand", "drop"]),
+    option=st.sampled_from(
+        [
+            "--terrain {}",
+            "--terrain slope:{}",
+            "--terrain stairs:{}",
+            "--terrain rough:{}",
+            "--terrain field:{}",
+            "--payload torso={}",
+            "--payload {}",
+            "--dt {}",
+            "--seed {}",
+            "--height {}",
+            "--engine {}",
+        ]
+    ),
+    word=st.sampled_from([*WORDS, *NUMBERS, "0.1,0.3", "0.1,0.3,5", "a.npy,1", "x=1"])
+    | st.text(max_size=8),
+)
+@fuzzed(100)
+def test_words_of_trials(
+    tmp_path_factory: pytest.TempPathFactory, verb: str, option: str, word: str
+) -> None:
+    """Whatever is asked of a trial is done and written, or refused without a trace."""
+    folder = tmp_path_factory.getbasetemp() / "trials"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    name, _, value = option.partition(" ")
+    asked = [verb, "three-link", "--seconds", "0.02", f"{name}={value.format(word)}"]
+    status, errors = run_quietly(*asked, "--out", str(folder / "out"))
+    assert status in (0, 1, 2), errors
+    if status == 2:
+        assert errors.startswith("equipoise: ")
+        assert errors.count("\n") == 1, errors
+        assert list(folder.iterdir()) == []
+    else:
+        text = (folder / "out" / "summary.json").read_text(encoding="utf-8")
+        assert "NaN" not in text
+        assert "Infinity" not in text
+        assert [path.name for path in folder.iterdir()] == ["out"]

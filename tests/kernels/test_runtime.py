@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import warp as wp
@@ -117,3 +118,33 @@ def test_without_any_folder_the_error_names_the_variable(monkeypatch):
 def full_disk(**_: object) -> None:
     """Raise what a full disk raises."""
     raise OSError("No space left on device")
+
+
+NAME_OF_MODULE = """
+import numpy as np, warp as wp
+import equipoise as eq
+from equipoise.kernels import frames, runtime
+robot = eq.load("three-link")
+if {compile_another}:
+    eq.com(robot, robot.standing[None])
+runtime.start()
+print(frames._make_kernels(wp.float64, 4).frame_pose.module.name)
+"""
+
+
+def test_place_in_cache_does_not_depend_on_what_was_compiled(tmp_path: Path) -> None:
+    """A kernel has one name, whatever was compiled before in the process.
+
+    Otherwise it would be compiled again in the next process.
+    """
+    names = [
+        subprocess.run(
+            [sys.executable, "-c", NAME_OF_MODULE.format(compile_another=another)],
+            env={**os.environ, "WARP_CACHE_PATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for another in (True, False)
+    ]
+    assert names[0] == names[1] != ""

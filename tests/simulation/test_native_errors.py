@@ -123,7 +123,7 @@ def test_time_steps_out_of_range(dt: float) -> None:
     world = in_the_air(make_block())
     for make in (lambda: NativeEngine(world, dt), lambda: Fleet(world, 2, dt)):
         with pytest.raises(
-            EquipoiseError, match=r"time step of .* from 1e-06 to 0.02 s"
+            EquipoiseError, match=r"time step of .* from 1e-06 to 0.005 s"
         ):
             make()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -47,3 +49,10 @@ def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:
     for heading in headings:
         table.add_column(heading, justify="right" if heading in numbers else "left")
     return table
+
+
+def drop_output() -> None:
+    """Send what is still buffered nowhere, so that Python does not complain at exit."""
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,8 +12,7 @@ from equipoise.cli.trial import TrialOptions, run_trial
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
-    from equipoise.robot.model import Robot
-    from equipoise.simulation.terrain import Terrain
+    from equipoise.simulation.world import World
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,14 @@ class Drop(TrialOptions):
         """Simulate, print, write."""
         from equipoise.simulation.trials import drop
 
-        def simulate(
-            robot: Robot, terrain: Terrain, progress: Callable[[float], None]
-        ) -> Run:
+        def simulate(world: World, progress: Callable[[float], None]) -> Run:
             return drop(
-                robot,
-                terrain,
+                world.robot,
                 height=self.height,
                 seconds=self.seconds,
                 engine=self.engine,
                 dt=self.dt,
+                world=world,
                 progress=progress,
             )
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import tyro
 
 from equipoise import __version__
-from equipoise.cli.console import printable
+from equipoise.cli.console import drop_output, printable
 from equipoise.cli.drop import Drop
 from equipoise.cli.export import Export
 from equipoise.cli.info import Info
@@ -52,6 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(words: list[str]) -> int:
     """Run a verb and return the exit status."""
+    status = 0
     try:
         if words in (["--version"], ["-V"]):
             print(f"equipoise {__version__}")
@@ -64,8 +65,8 @@ def run(words: list[str]) -> int:
     except SystemExit as stop:  # help was shown, or the words were wrong
         return int(stop.code or 0)
     except BrokenPipeError:  # the reader of our output has gone, e.g. `| head`
-        _drop_output()
-        return 0
+        drop_output()
+        return status
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     except Exception as error:
@@ -98,7 +99,7 @@ def _parse(words: list[str]) -> AnyVerb:
 
 def _explain(error: Exception) -> int:
     if sys.stdout is None or getattr(error, "errno", None) in OUTPUT_FAILS:
-        _drop_output()
+        drop_output()
         reason = getattr(error, "strerror", None) or "standard output is closed"
         return _complain(f"the output cannot be written: {reason}", BAD_INPUT)
     if os.environ.get("EQUIPOISE_DEBUG"):
@@ -118,10 +119,3 @@ def _complain(message: str, status: int) -> int:
     if sys.stderr is not None:
         print(f"equipoise: {line}", file=sys.stderr)
     return status
-
-
-def _drop_output() -> None:
-    """Send what is still buffered nowhere, so that Python does not complain at exit."""
-    if sys.stdout is not None:
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

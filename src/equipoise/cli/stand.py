@@ -10,8 +10,7 @@ from equipoise.cli.trial import TrialOptions, run_trial
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
-    from equipoise.robot.model import Robot
-    from equipoise.simulation.terrain import Terrain
+    from equipoise.simulation.world import World
 
 
 @dataclass(frozen=True)
@@ -22,15 +21,13 @@ class Stand(TrialOptions):
         """Simulate, print, write."""
         from equipoise.simulation.trials import stand
 
-        def simulate(
-            robot: Robot, terrain: Terrain, progress: Callable[[float], None]
-        ) -> Run:
+        def simulate(world: World, progress: Callable[[float], None]) -> Run:
             return stand(
-                robot,
-                terrain,
+                world.robot,
                 seconds=self.seconds,
                 engine=self.engine,
                 dt=self.dt,
+                world=world,
                 progress=progress,
             )
 

@@ -6,18 +6,22 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from equipoise.cli.console import make_console, make_table, printable
+from equipoise.cli.console import (
+    drop_output,
+    make_console,
+    make_table,
+    printable,
+)
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
-    from equipoise.robot.model import Robot
-    from equipoise.simulation.terrain import Terrain
+    from equipoise.simulation.world import World
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,8 @@ class TrialOptions:
 
     terrain: Annotated[str, tyro.conf.arg(metavar="GROUND")] = "flat"
     """flat; slope:PITCH[,ROLL] in degrees; stairs[:RISE,TREAD,COUNT,START] in metres;
-    rough[:AMPLITUDE,WAVELENGTH] in metres; field:FILE[,CELL] for a grid of heights in
-    metres, FILE being .npy or .csv."""
+    rough[:AMPLITUDE,WAVELENGTH] in metres, flat under the feet at the start;
+    field:FILE[,CELL] for a grid of heights in metres, FILE being .npy or .csv."""
 
     dt: Annotated[float, tyro.conf.arg(metavar="S")] = 1e-3
     """Time step [s]."""
@@ -42,7 +46,7 @@ class TrialOptions:
     """How long to simulate [s], a whole number of time steps."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Of everything random: rough ground."""
+    """Of all that is random: rough ground has another shape with another seed."""
 
     payload: Annotated[
         tuple[str, ...],
@@ -65,14 +69,14 @@ class TrialOptions:
 def run_trial(
     options: TrialOptions,
     verb: str,
-    simulate: Callable[[Robot, Terrain, Callable[[float], None]], Run],
+    simulate: Callable[[World, Callable[[float], None]], Run],
 ) -> int:
     """Load the robot, simulate it, print the table and write the folder.
 
     Args:
         options: What the user asked for.
         verb: The word for it.
-        simulate: Gets robot, terrain and a function to tell the simulated time.
+        simulate: Gets the world and a function to tell the simulated time.
 
     Returns:
         0 if the robot did it, 1 if not.
@@ -83,6 +87,7 @@ def run_trial(
     from equipoise.simulation.loop import whole_steps
     from equipoise.simulation.simulate import with_summary
     from equipoise.simulation.terrain_names import terrain_named
+    from equipoise.simulation.trials import trial_world
     from equipoise.simulation.world import with_payload
 
     payload = _payload(options.payload)
@@ -90,29 +95,30 @@ def run_trial(
     if options.out is not None:
         check_folder(options.out, replace=options.force)
     robot = load(options.robot, options.settings)
-    if payload:
-        robot = with_payload(robot, payload)
     ground = terrain_named(options.terrain, robot, options.seed)
+    world = trial_world(robot, ground)
+    if payload:  # gains and floor stay those of the robot as it is
+        world = replace(world, robot=with_payload(robot, payload))
     with _progress(options.seconds, f"{verb} {robot.name}") as told:
-        run = simulate(robot, ground, told)
+        run = simulate(world, told)
     figures = {
         **run.summary,
         "seed": options.seed,
         "payload_kg": payload,
         "command": command_line(),
     }
-    run = with_summary(run, figures)
-    _print(figures)
     if options.out is not None:
         from equipoise.show.report import report
 
-        title = f"{verb} {robot.name}"
-        run.save(
-            options.out,
-            report=report(run, title, command_line()),
-            replace=options.force,
-        )
-        print(f"written: {printable(str(options.out))}")
+        run = with_summary(run, figures)
+        page = report(run, f"{verb} {robot.name}", command_line())
+        run.save(options.out, report=page, replace=options.force)
+    try:
+        _print(figures, robot.warnings)
+        if options.out is not None:
+            print(f"written: {printable(str(options.out))}", flush=True)
+    except BrokenPipeError:  # the run is kept, and its status
+        drop_output()
     return 0 if figures["achieved"] else 1
 
 
@@ -130,8 +136,8 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
         try:
             kilograms = float(mass)
         except ValueError:
-            kilograms = float("nan")
-        if not equals or not link or kilograms != kilograms:
+            equals = ""
+        if not equals or not link:
             raise EquipoiseError(
                 f"--payload '{word}': LINK=KG is needed, for example torso=2.5"
             )
@@ -142,7 +148,7 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
 @contextmanager
 def _progress(seconds: float, title: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda time: None
         return
     from rich.console import Console
@@ -153,7 +159,7 @@ def _progress(seconds: float, title: str) -> Iterator[Callable[[float], None]]:
         yield lambda time: bar.update(task, completed=time)
 
 
-def _print(figures: dict[str, Any]) -> None:
+def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:
     console = make_console()
     table = make_table("figure", "value", numbers=("value",))
     for name, value in _rows(figures):
@@ -171,11 +177,16 @@ def _print(figures: dict[str, Any]) -> None:
     console.print(checks)
     for notice in figures["notices"]:
         console.print(printable(f"note: {notice}"), soft_wrap=True)
+    for warning in warnings:
+        line = printable(f"warning: {warning}")
+        console.print(line, style="yellow", soft_wrap=True)
 
 
 def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a reader wants to see first, as text."""
     from equipoise.show.labels import readable_figures
 
-    hidden = ("sentence", "checks", "versions", "command", "robot", "verb", "notices")
-    yield from readable_figures(figures, hidden)
+    hidden = ["sentence", "checks", "versions", "command", "robot", "verb", "notices"]
+    if not figures["steps_done"]:
+        hidden.append("steps_done")
+    yield from readable_figures(figures, tuple(hidden))

@@ -21,7 +21,7 @@ from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats, SideBySide, make_program, working_memory
 from equipoise.kernels.runtime import lane_width, launch, thread_count
-from equipoise.kernels.scene import Ints, PointArrays, PushArrays, make_scene
+from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
 from equipoise.kernels.stepper import RECORDS
 from equipoise.kernels.touch import WORK
 from equipoise.kernels.tree import TreeArrays
@@ -121,7 +121,7 @@ class Rollout:
         self._device, self._number = device, wp.dtype_to_numpy(scalar)
         self._vector = make_lanes(scalar, width).Lanes3
         self._hinges = np.flatnonzero(tree.kind != FLOATING)
-        scene = make_scene(self.program, effect)
+        scene = Scene(self.program, effect)
         self._kernels = scene.kernels
         self._ground = upload_ground(ground, scalar, device)
         self._npoints = len(points.body)

@@ -68,12 +68,19 @@ class Scene:
 
     Attributes:
         program: The robots' tree in lanes.
+        has_effect: Whether there is an effect that a user added.
         kernels: Structs and kernels of the stepper.
     """
 
-    def __init__(self, program: LaneProgram, kernels: Any) -> None:
-        """Find out where bodies are in lanes."""
-        self.program, self.kernels = program, kernels
+    def __init__(self, program: LaneProgram, effect: Any) -> None:
+        """Find out where bodies are in lanes.
+
+        Args:
+            program: The robots' tree in lanes.
+            effect: Warp function compiled into the kernel, or None.
+        """
+        self.program, self.has_effect = program, effect is not None
+        self.kernels = make_stepper(program.scalar, program.width, effect)
         bodies = range(1, len(program.tree.parent))
         self._robots = range(program.schedule.robots)
         self._place = {
@@ -154,6 +161,7 @@ class Scene:
             world.dt, world.gravity, world.tries = dt, gravity, TRIES
             world.robot_groups = schedule.groups - int(boxes.any(axis=1).sum())
             world.pushes = len(order)
+            world.effects = int(self.has_effect)
             world.push_group = self._array([g for g, _ in places], wp.int32)
             world.push_lane = self._array([lane for _, lane in places], wp.int32)
             world.push_point = self._array(points[which], vec3)
@@ -176,13 +184,3 @@ class Scene:
         if rows.size == 0:
             return wp.zeros((1,) * dimensions, dtype=dtype, device=device)
         return wp.array(np.ascontiguousarray(rows), dtype=dtype, device=device)
-
-
-def make_scene(program: LaneProgram, effect: Any) -> Scene:
-    """Return a scene for a program.
-
-    Args:
-        program: The robots' tree in lanes.
-        effect: Warp function compiled into the kernel, or None.
-    """
-    return Scene(program, make_stepper(program.scalar, program.width, effect))

@@ -124,13 +124,16 @@ def make_sincos(scalar: Any, width: int) -> SinCos:
 
 def _make_polynomial(lanes: Any, scalar: Any, coefficients: tuple[float, ...]) -> Any:
     """Return a Warp function that evaluates a polynomial by Horner's rule."""
+    # Not wp.static: with it a kernel's hash, and so its place in the cache, depends on
+    # which other kernels were compiled before in the same process.
     count = len(coefficients)
+    weights = wp.types.vector(length=count, dtype=scalar)(*coefficients)
 
     @wp.func
     def polynomial(x: lanes) -> lanes:
-        value = lanes(scalar(wp.static(coefficients[0])))
+        value = lanes(weights[0])
         for i in range(1, count):
-            value = wp.cw_mul(value, x) + lanes(scalar(wp.static(coefficients[i])))
+            value = wp.cw_mul(value, x) + lanes(weights[i])
         return value
 
     return polynomial

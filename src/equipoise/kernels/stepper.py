@@ -81,8 +81,12 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     one = scalar(1.0)
     half = scalar(0.5)
     wildest = scalar(WILDEST)
-    has_effect = effect is not None
-    unmodelled = effect if has_effect else load_of
+
+    @wp.func
+    def nothing(time: scalar, joint: int, position: scalar, velocity: scalar) -> scalar:
+        return scalar(0.0)
+
+    unmodelled = nothing if effect is None else effect
 
     @wp.struct
     class World:
@@ -103,6 +107,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         push_force: wp.array[vec3]
         push_time: wp.array[vec3]
         joint_of: wp.array2d[int]
+        effects: int
 
     @wp.func
     def integrate_free(g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int) -> None:
@@ -268,7 +273,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 g = world.robot_groups - back
                 inertia = handle(g, scratch, t)
                 extra = added[e, g, 0][0]
-                if wp.static(has_effect):
+                if world.effects == 1:
                     joint = scratch[g, JOINT, t]
                     for i in range(width):
                         if world.joint_of[g, i] >= 0:

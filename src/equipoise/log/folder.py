@@ -89,7 +89,7 @@ def check_folder(folder: Path | str, *, replace: bool = False) -> Path:
             "name another folder"
         )
     if inside and not replace:
-        raise EquipoiseError(f"{folder}: exists already; it is replaced only on demand")
+        raise EquipoiseError(f"{folder}: exists already; --force replaces it")
     return target
 
 

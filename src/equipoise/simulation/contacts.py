@@ -132,6 +132,7 @@ def default_material(robot: Robot) -> Material:
     """
     points = sole_points(robot)
     if not points:
+        _ = robot.legs  # says why there are none
         raise EquipoiseError(
             f"{robot.name} has no soles: give contact points and a material"
         )

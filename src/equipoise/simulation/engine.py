@@ -14,7 +14,7 @@ from equipoise.robot.description import Array
 from equipoise.simulation.world import World
 
 SHORTEST_STEP = 1e-6
-LONGEST_STEP = 0.02
+LONGEST_STEP = 0.005
 
 
 class DivergedError(EquipoiseError):

@@ -25,6 +25,8 @@ from equipoise.simulation.sensors import SensorSuite
 STEPS_A_PIECE = 500
 # Periods that are this close to a whole number of steps are meant to be [steps].
 WHOLE = 1e-6
+# A day [s].
+LONGEST_TIME = 86_400.0
 
 
 class Target(NamedTuple):
@@ -113,14 +115,13 @@ class EnginePlant:
             engine: The engine.
             period: For which a command holds, a whole number of time steps [s]; one
                 time step if not given.
-            every: Keep a state after so many time steps, or the nearest number that
-                divides those of a period or is a multiple of them.
+            every: Keep a state after so many time steps.
         """
         self.engine = engine
         self.robot = engine.world.robot
         self.steps = whole_steps(period or engine.dt, engine.dt, "control period")
         self.period = self.steps * engine.dt
-        self._every = _in_step(every, self.steps)
+        self._every = every
         self._since = 0
         self._kept: list[Trace] = []
 
@@ -136,22 +137,39 @@ class EnginePlant:
 
     def advance(self, commands: Command) -> State:
         """Do one time step for each row of commands, shape (steps, nv - 6)."""
-        steps = len(commands.position)
-        trace = self.engine.advance(commands, min(self._every, steps))
-        self._since += steps
-        if self._since >= self._every:
-            self._kept.append(trace)
-            self._since = 0
+        steps, done = len(commands.position), 0
+        while done < steps:
+            # up to the next state to keep, or as many whole intervals as there are
+            left = self._every - self._since
+            whole = (steps - done) // self._every
+            count = min(left, steps - done)
+            if self._since == 0 and whole > 0:
+                count = whole * self._every
+            part = Command(*(rows[done : done + count] for rows in commands))
+            every = self._every if count >= self._every else count
+            trace = self.engine.advance(part, every)
+            done += count
+            self._since = (self._since + count) % self._every
+            if self._since == 0:
+                self._kept.append(trace)
         return self.engine.state
 
     @property
     def trace(self) -> Trace:
-        """All states that were kept."""
-        names = [item.name for item in fields(Trace)]
-        parts = {name: [getattr(t, name) for t in self._kept] for name in names}
-        if not self._kept:
-            raise EquipoiseError("nothing was simulated yet")
-        return Trace(**{name: np.concatenate(rows) for name, rows in parts.items()})
+        """The states that were kept, and the last one."""
+        kept = list(self._kept)
+        last = {
+            item.name: np.array([getattr(self.engine.state, item.name)])
+            for item in fields(Trace)
+        }
+        if self._since or not kept:
+            kept.append(Trace(**last))
+        return Trace(
+            **{
+                item.name: np.concatenate([getattr(part, item.name) for part in kept])
+                for item in fields(Trace)
+            }
+        )
 
 
 def run_loop(
@@ -218,21 +236,17 @@ def run_loop(
             break
 
 
-def _in_step(every: int, steps: int) -> int:
-    """Return the number nearest to one that divides another or is its multiple."""
-    if every >= steps:
-        return steps * max(round(every / steps), 1)
-    divisors = [number for number in range(1, steps + 1) if steps % number == 0]
-    return min(divisors, key=lambda number: abs(number - every))
-
-
 def whole_steps(time: float, step: float, name: str) -> int:
     """Return how many steps a time takes.
 
     Raises:
         EquipoiseError: If that is no whole positive number.
     """
-    count = round(time / step) if np.isfinite(time) else 0
+    if not (np.isfinite(time) and 0.0 < time <= LONGEST_TIME):
+        raise EquipoiseError(
+            f"a {name} of {time:g} s; it must be above 0 and at most {LONGEST_TIME:g} s"
+        )
+    count = round(time / step)
     if count < 1 or abs(time / step - count) > WHOLE * max(count, 1):
         raise EquipoiseError(
             f"a {name} of {time:g} s: it must be a whole number of times {step:g} s"

@@ -30,6 +30,8 @@ from equipoise.simulation.world import World, make_world
 EngineName = Literal["native", "mujoco"]
 ENGINES: tuple[EngineName, ...] = ("native", "mujoco")
 RECORD_PERIOD = 0.01
+# Long runs are recorded less often.
+MOST_RECORDS = 20_000
 # A fall is watched for this long before the simulation stops [s].
 AFTER_FALL = 0.5
 # How often to look [s].
@@ -90,7 +92,7 @@ def simulate(
         control_period: For which a command holds [s]; one time step unless given.
         reference_period: How often the reference is asked [s]; in each control period
             unless given.
-        record_period: How often a state is kept [s].
+        record_period: How often a state is kept [s]; less often in very long runs.
         on_feet: Whether to refuse to begin with soles that do not touch the ground.
         upright: Configuration whose height and tilt a fall is measured against, shape
             (nq,); that at the start unless given.
@@ -116,6 +118,7 @@ def simulate(
         raise EquipoiseError("the engine was made for another world")
     engine.reset(q, velocity)
     period = control_period or engine.dt
+    record_period = max(record_period, seconds / MOST_RECORDS)
     every = max(round(record_period / engine.dt), 1)
     plant = EnginePlant(engine, period, every)
     fallen: list[float] = []
@@ -147,8 +150,8 @@ def simulate(
         references["com"] = np.array([target.com for target in wanted])
     fell_at = time_of_fall(world, stood, trace.time, trace.q)
     events = [] if fell_at is None else [Event(fell_at, "fell")]
-    wall = time.perf_counter() - began
     run = make_run(world, trace, references=references, events=events, summary={})
+    wall = time.perf_counter() - began
     figures = {
         "robot": robot.name,
         "engine": engine.name,

@@ -26,6 +26,8 @@ APART = 0.1
 # they press with this many times the robot's weight.
 FLOATING = 0.01
 DEEP = 10.0
+# A sole lies on the ground if its corners are within this share of a leg from it.
+UNEVEN = 0.02
 
 
 def stance_on(terrain: Terrain, robot: Robot, start: Array | None = None) -> Array:
@@ -41,6 +43,7 @@ def stance_on(terrain: Terrain, robot: Robot, start: Array | None = None) -> Arr
     """
     q = np.array(robot.standing if start is None else start)
     if not robot.soles:
+        _ = robot.legs  # says why there are none
         raise EquipoiseError(f"{robot.name} has no soles to stand on")
     poses = {side: sole_pose(robot, q, side) for side in robot.soles}
     wanted: dict[Side, Array] = {
@@ -48,23 +51,42 @@ def stance_on(terrain: Terrain, robot: Robot, start: Array | None = None) -> Arr
     }
     lift = np.mean([wanted[side][2, 3] - poses[side][2, 3] for side in poses])
     target = com(robot, q) + np.array([0.0, 0.0, lift])
+    size = max(limb.length for limb in robot.legs.values())
     if all(np.allclose(wanted[side], poses[side], atol=1e-9) for side in poses):
+        _refuse_edges(terrain, robot, q, size)
         return q
     q[2] += lift
     middle = np.mean([pose[:2, 3] for pose in wanted.values()], axis=0)
     before = np.mean([pose[:2, 3] for pose in poses.values()], axis=0)
     target[:2] += middle - before
     legs = [name for limb in robot.legs.values() for name in limb.joints]
-    size = max(limb.length for limb in robot.legs.values())
     for bent in BENT:  # legs that are straight on flat ground must bend on another
         lower = target - np.array([0.0, 0.0, bent * size])
         found = find_stance(robot, q, wanted, lower, legs)
         if found.error < STANCE_TOLERANCE:
+            _refuse_edges(terrain, robot, found.q, size)
             return found.q
     raise EquipoiseError(
         f"{robot.name} cannot stand on {terrain.describe()}: soles and centre of mass "
         f"stay {1e3 * found.error:.1f} mm or mrad from where they should be"
     )
+
+
+def _refuse_edges(terrain: Terrain, robot: Robot, q: Array, leg: float) -> None:
+    """Refuse soles of which a part is off the ground, or in it: on the edge of a stair.
+
+    Raises:
+        EquipoiseError: If there is one; says which and how far.
+    """
+    points = sole_points(robot)
+    depth = _depths(terrain, robot, q, points)
+    worst = int(np.abs(depth).argmax())
+    if abs(depth[worst]) > UNEVEN * leg:
+        side = "above" if depth[worst] < 0.0 else "below"
+        raise EquipoiseError(
+            f"{robot.name} cannot stand on {terrain.describe()}: {points[worst].name} "
+            f"would be {abs(depth[worst]):.4f} m {side} the ground"
+        )
 
 
 def _laid_on(terrain: Terrain, pose: Array) -> Array:
@@ -80,40 +102,55 @@ def _laid_on(terrain: Terrain, pose: Array) -> Array:
 
 
 def check_soles(world: World, q: Array) -> None:
-    """Refuse postures whose soles float or are deep in the ground.
+    """Refuse postures whose soles float, or with points deep in the ground.
 
     Args:
         world: The robot and what it stands on.
         q: Configuration, shape (nq,).
 
     Raises:
-        EquipoiseError: If no sole touches, or one is deep in the ground; says how far.
+        EquipoiseError: If no sole touches, or a contact point is deep in the ground;
+            says how far.
     """
     robot = world.robot
-    points = sole_points(robot)
-    if not points:
-        return
-    places = np.array(
-        [
-            np.asarray(frame_pose(robot, q, point.link))[:3]
-            @ np.append(point.position_in_link, 1.0)
-            for point in points
-        ]
-    )
-    depth = np.asarray(world.terrain.surface(places).depth)
-    leg = max((limb.length for limb in robot.limbs.values()), default=1.0)
+    leg = max((limb.length for limb in robot.limbs.values()), default=0.0) or 1.0
+    ground = world.terrain.describe()
     deepest = DEEP * robot.mass * world.gravity / world.material.stiffness
-    lowest, name = depth.max(), points[int(depth.argmax())].name
-    if lowest < -FLOATING * leg:
+    soles = sole_points(robot)
+    depth, name = _deepest(world.terrain, robot, q, (*soles, *world.contacts))
+    if depth > max(deepest, FLOATING * leg):
         raise EquipoiseError(
-            f"the soles of {robot.name} float: the lowest, {name}, is {-lowest:.4f} m "
-            f"above {world.terrain.describe()}"
+            f"{robot.name} is in the ground: {name} is {depth:.4f} m below {ground}"
         )
-    if lowest > max(deepest, FLOATING * leg):
-        raise EquipoiseError(
-            f"the soles of {robot.name} are in the ground: {name} is {lowest:.4f} m "
-            f"below {world.terrain.describe()}"
-        )
+    if soles:
+        depth, name = _deepest(world.terrain, robot, q, soles)
+        if depth < -FLOATING * leg:
+            raise EquipoiseError(
+                f"the soles of {robot.name} float: the lowest, {name}, is "
+                f"{-depth:.4f} m above {ground}"
+            )
+
+
+def _deepest(
+    terrain: Terrain, robot: Robot, q: Array, points: tuple[ContactPoint, ...]
+) -> tuple[float, str]:
+    """Return how deep in the ground the deepest point is [m], and its name."""
+    if not points:
+        return -np.inf, "nothing"
+    depth = _depths(terrain, robot, q, points)
+    return float(depth.max()), points[int(depth.argmax())].name
+
+
+def _depths(
+    terrain: Terrain, robot: Robot, q: Array, points: tuple[ContactPoint, ...]
+) -> Array:
+    """Return how deep in the ground points are [m], shape (npoints,)."""
+    places = [
+        np.asarray(frame_pose(robot, q, point.link))[:3]
+        @ np.append(point.position_in_link, 1.0)
+        for point in points
+    ]
+    return np.asarray(terrain.surface(np.array(places)).depth)
 
 
 def body_points(robot: Robot) -> tuple[ContactPoint, ...]:
@@ -136,11 +173,13 @@ def body_points(robot: Robot) -> tuple[ContactPoint, ...]:
     kept: list[Array] = []
     points: list[ContactPoint] = []
     for body in range(1, model.njoints):
-        if body in feet or body not in link_of:
+        lever = np.array(model.inertias[body].lever)
+        # the root's frame may be anywhere, and what has no mass may be nothing
+        offsets = [lever] if body == 1 else [np.zeros(3)]
+        if body in leaves and body != 1:
+            offsets.append(lever)
+        if body in feet or body not in link_of or model.inertias[body].mass <= 0.0:
             continue
-        offsets = [np.zeros(3)]
-        if body in leaves or body == 1:
-            offsets.append(np.array(model.inertias[body].lever))
         for offset in offsets:
             place = data.oMi[body].act(offset)
             if any(np.linalg.norm(place - other) < APART * leg for other in kept):

@@ -68,7 +68,12 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
         return _field(rest, text)
     if text.strip().lower().endswith(FILE_ENDINGS):
         return _height_field(Path(text.strip()), DEFAULT_CELL)
-    if name not in CHOICES or (not rest.strip() and (colon or name == "field")):
+    if name in CHOICES and not rest.strip() and (colon or name == "field"):
+        raise EquipoiseError(
+            f"terrain '{text}': figures are missing: {CHOICES[name]} (for example "
+            f"{EXAMPLES})"
+        )
+    if name not in CHOICES:
         raise EquipoiseError(
             f"there is no terrain '{text}'{suggest(name, CHOICES)}; "
             f"the choices are: {'; '.join(CHOICES.values())} (for example {EXAMPLES})"
@@ -77,8 +82,8 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
     most = {"flat": 0, "slope": 2, "stairs": 4, "rough": 2}[name]
     if len(figures) > most:
         raise EquipoiseError(
-            f"terrain '{text}': too many figures, '{name}' has at most {most}: "
-            f"{CHOICES[name]}"
+            f"terrain '{text}': too many figures, '{name}' takes "
+            f"{most or 'none'}: {CHOICES[name]}"
         )
     if name == "slope":
         pitch, *roll = figures or [DEFAULT_SLOPE]

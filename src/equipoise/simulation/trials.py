@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ SETTLED = 0.25
 # up to the weight to this share.
 COM_SHARE = 0.02
 FORCE_SHARE = 0.01
+# A trial shorter than this is over before the robot has settled [s].
+SHORTEST_TRIAL = 0.5
+HIGHEST_DROP = 100.0
 # An impact is recorded this often [s].
 IMPACT_PERIOD = 1e-3
 # A drop from this share of the leg's length.
@@ -78,6 +82,7 @@ def stand(
     Raises:
         EquipoiseError: If the robot has no such posture.
     """
+    _refuse_short(seconds, SHORTEST_TRIAL)
     world = world or trial_world(robot, terrain or Flat())
     q = stance_on(world.terrain, world.robot)
     run = _hold(world, q, q, seconds, engine, dt, progress)
@@ -152,8 +157,12 @@ def drop(
     world = world or trial_world(robot, terrain or Flat())
     leg = max((limb.length for limb in robot.limbs.values()), default=1.0)
     height = DROP_SHARE * leg if height is None else height
-    if not (np.isfinite(height) and height >= 0.0):
-        raise EquipoiseError(f"a drop from {height:g} m: it must be from 0 m or more")
+    if not (np.isfinite(height) and 0.0 <= height <= HIGHEST_DROP):
+        raise EquipoiseError(
+            f"a drop from {height:g} m; it must be from 0 to {HIGHEST_DROP:g} m"
+        )
+    falling = (2.0 * height / max(world.gravity, 1e-3)) ** 0.5
+    _refuse_short(seconds, falling + SHORTEST_TRIAL)
     stance = stance_on(world.terrain, world.robot)
     q = stance.copy()
     q[2] += height
@@ -193,9 +202,15 @@ def drop(
         "sentence": _sentence(world, "landed and stood", seconds, fell, checks),
         **_asked(world),
     }
-    from dataclasses import replace
-
     return replace(run, summary=figures, events=tuple(events))
+
+
+def _refuse_short(seconds: float, least: float) -> None:
+    """Refuse trials that end before the robot can have settled."""
+    if not seconds >= least:
+        raise EquipoiseError(
+            f"{seconds:g} s are too short to settle: at least {least:.2g} s are needed"
+        )
 
 
 def _hold(
@@ -269,12 +284,17 @@ def _sentence(
     did: str,
     seconds: float,
     fell: float | None,
-    checks: list[Mapping[str, Any]] | list[dict[str, Any]],
+    checks: list[dict[str, Any]],
 ) -> str:
     name, ground = world.robot.name, world.terrain.describe()
     if fell is not None:
         return f"{name} fell at {fell:.2f} s on {ground}."
-    failed = [check["name"] for check in checks if not check["passed"]]
+    failed = [
+        f"the check '{check['name']}' failed ({check['value']:.3g} {check['unit']}, "
+        f"at most {check['limit']:.3g} {check['unit']})"
+        for check in checks
+        if not check["passed"]
+    ]
     if failed:
-        return f"{name} did not fall on {ground}, but: not {'; not '.join(failed)}."
+        return f"{name} did not fall on {ground}, but {' and '.join(failed)}."
     return f"{name} {did} on {ground} for {seconds:g} s."

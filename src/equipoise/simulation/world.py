@@ -23,6 +23,9 @@ from equipoise.simulation.contacts import (
 from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.terrain import Flat, Terrain
 
+# [kg]
+HEAVIEST_PAYLOAD = 1e5
+
 
 @dataclass(frozen=True, eq=False)
 class Push:
@@ -167,9 +170,10 @@ def with_payload(robot: Robot, payload: Mapping[str, float]) -> Robot:
     for name, mass in payload.items():
         if name not in links:
             raise NameNotFoundError("link", name, links, robot.name)
-        if not (math.isfinite(mass) and mass > 0.0):
+        if not 0.0 < mass <= HEAVIEST_PAYLOAD:
             raise EquipoiseError(
-                f"payload of '{name}' is {mass:g} kg; it must be positive and finite"
+                f"payload of '{name}' is {mass:g} kg; it must be positive, and at most "
+                f"{HEAVIEST_PAYLOAD:g} kg"
             )
         old = links[name].inertial or Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
         inertials[name] = replace(old, mass=old.mass + mass)
