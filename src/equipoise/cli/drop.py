@@ -37,4 +37,4 @@ class Drop(TrialOptions):
                 progress=progress,
             )
 
-        return run_trial(self, "drop", simulate)
+        return run_trial(self, "drop", simulate, seconds=self.seconds)

@@ -21,6 +21,7 @@ from equipoise.cli.export import Export
 from equipoise.cli.info import Info
 from equipoise.cli.robots import Robots
 from equipoise.cli.stand import Stand
+from equipoise.cli.walk import Walk
 from equipoise.errors import EquipoiseError
 
 BAD_INPUT = 2
@@ -36,8 +37,9 @@ Verb = (
     | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[Stand, tyro.conf.subcommand("stand")]
     | Annotated[Drop, tyro.conf.subcommand("drop")]
+    | Annotated[Walk, tyro.conf.subcommand("walk")]
 )
-AnyVerb = Robots | Info | Export | Stand | Drop
+AnyVerb = Robots | Info | Export | Stand | Drop | Walk
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -31,4 +31,4 @@ class Stand(TrialOptions):
                 progress=progress,
             )
 
-        return run_trial(self, "stand", simulate)
+        return run_trial(self, "stand", simulate, seconds=self.seconds)

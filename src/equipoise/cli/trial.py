@@ -21,11 +21,12 @@ from equipoise.cli.console import (
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
+    from equipoise.simulation.actuation import Mode
     from equipoise.simulation.world import World
 
 
 @dataclass(frozen=True)
-class TrialOptions:
+class RunOptions:
     """Options of all verbs that simulate."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
@@ -41,9 +42,6 @@ class TrialOptions:
 
     dt: Annotated[float, tyro.conf.arg(metavar="S")] = 1e-3
     """Time step [s]."""
-
-    seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 3.0
-    """How long to simulate [s], a whole number of time steps."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of all that is random: rough ground has another shape with another seed."""
@@ -66,10 +64,21 @@ class TrialOptions:
     """TOML to use instead of the one beside the robot file."""
 
 
+@dataclass(frozen=True)
+class TrialOptions(RunOptions):
+    """Options of verbs that last as long as one wants."""
+
+    seconds: Annotated[float, tyro.conf.arg(metavar="S")] = 3.0
+    """How long to simulate [s], a whole number of time steps."""
+
+
 def run_trial(
-    options: TrialOptions,
+    options: RunOptions,
     verb: str,
     simulate: Callable[[World, Callable[[float], None]], Run],
+    *,
+    seconds: float | None = None,
+    mode: Mode = "servo",
 ) -> int:
     """Load the robot, simulate it, print the table and write the folder.
 
@@ -77,6 +86,8 @@ def run_trial(
         options: What the user asked for.
         verb: The word for it.
         simulate: Gets the world and a function to tell the simulated time.
+        seconds: How long it takes, if that is known beforehand.
+        mode: Of the joints.
 
     Returns:
         0 if the robot did it, 1 if not.
@@ -91,15 +102,17 @@ def run_trial(
     from equipoise.simulation.world import with_payload
 
     payload = _payload(options.payload)
-    whole_steps(options.seconds, check_dt(options.dt), "duration (--seconds)")
+    check_dt(options.dt)
+    if seconds is not None:
+        whole_steps(seconds, options.dt, "duration (--seconds)")
     if options.out is not None:
         check_folder(options.out, replace=options.force)
     robot = load(options.robot, options.settings)
     ground = terrain_named(options.terrain, robot, options.seed)
-    world = trial_world(robot, ground)
+    world = trial_world(robot, ground, mode)
     if payload:  # gains and floor stay those of the robot as it is
         world = replace(world, robot=with_payload(robot, payload))
-    with _progress(options.seconds, f"{verb} {robot.name}") as told:
+    with _progress(seconds, f"{verb} {robot.name}") as told:
         run = simulate(world, told)
     figures = {
         **run.summary,
@@ -146,7 +159,7 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
 
 
 @contextmanager
-def _progress(seconds: float, title: str) -> Iterator[Callable[[float], None]]:
+def _progress(seconds: float | None, title: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on a terminal; nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda time: None

@@ -60,6 +60,13 @@ def cross(one: Vector, other: Vector) -> Vector:
     return b * z - c * y, c * x - a * z, a * y - b * x
 
 
+def across(axis: Vector, vector: Vector) -> Vector:
+    """Return a vector less its part along an axis."""
+    (a, b, c), (x, y, z) = axis, vector
+    along = a * x + b * y + c * z
+    return x - along * a, y - along * b, z - along * c
+
+
 def turn(axis: Vector, sine: Number, cosine: Number, vector: Vector) -> Vector:
     """Return a vector turned about an axis, by Rodrigues' formula."""
     (a, b, c), (x, y, z) = axis, vector
@@ -75,9 +82,8 @@ def angle_about(
     axis: Vector, start: Vector, end: Vector, arithmetic: Arithmetic
 ) -> Number:
     """Return the turn [rad] from one vector to another, both seen along the axis."""
-    sine = dot(axis, cross(start, end))
-    cosine = dot(start, end) - dot(axis, start) * dot(axis, end)
-    return arithmetic.atan2(sine, cosine)
+    start, end = across(axis, start), across(axis, end)  # first: they may be short
+    return arithmetic.atan2(dot(axis, cross(start, end)), dot(start, end))
 
 
 def two_turns(
@@ -105,8 +111,8 @@ def two_turns(
     larger, sqrt = arithmetic.larger, arithmetic.sqrt
     s, t = dot(vector, second), dot(image, first)
     (a, b, c), (d, e, f), (g, h, i) = first, second, cross(first, second)
-    across = (image[0] - t * a, image[1] - t * b, image[2] - t * c)
-    square = dot(across, across)  # |z|² - t²
+    image_across = across(first, image)
+    square = dot(image_across, image_across)  # |z|² - t²
     rest = square - s * s
     u = branch * sqrt(larger(rest, 0.0))
     z = (t * a + s * d + u * g, t * b + s * e + u * h, t * c + s * f + u * i)

@@ -45,10 +45,34 @@ class Target(NamedTuple):
     com: Array | None = None
 
 
+class Wanted(Protocol):
+    """What a reference returns: a :class:`Target`, or anything that has the same."""
+
+    @property
+    def position(self) -> Array:
+        """Of joints, in the order of v[6:] [rad or m], shape (nv - 6,)."""
+        ...
+
+    @property
+    def velocity(self) -> Array:
+        """Of joints [rad/s or m/s], shape (nv - 6,)."""
+        ...
+
+    @property
+    def effort(self) -> Array:
+        """Of joints, beside what feedback adds [Nm or N], shape (nv - 6,)."""
+        ...
+
+    @property
+    def com(self) -> Array | None:
+        """Centre of mass in the world [m], shape (3,), or None."""
+        ...
+
+
 class Reference(Protocol):
     """What is wanted over time."""
 
-    def sample(self, time: float) -> Target:
+    def sample(self, time: float) -> Wanted:
         """Return what is wanted at a time [s]."""
         ...
 
@@ -56,7 +80,7 @@ class Reference(Protocol):
 class Controller(Protocol):
     """Turns what is wanted and what is known into commands."""
 
-    def control(self, state: Any, reference: Target) -> Command:
+    def control(self, state: Any, reference: Wanted) -> Command:
         """Return a command.
 
         Args:
@@ -91,7 +115,7 @@ class Plant(Protocol):
 class OpenLoop:
     """A controller that hands on what is wanted; servos do the rest."""
 
-    def control(self, state: Any, reference: Target) -> Command:
+    def control(self, state: Any, reference: Wanted) -> Command:
         """Return position, velocity and effort as they are wanted."""
         return Command(reference.position, reference.velocity, reference.effort)
 
@@ -203,7 +227,7 @@ def run_loop(
     names = degree_names(plant.robot)
     simple = isinstance(controller, OpenLoop) and sensors is None and asked_every == 1
     done = 0
-    target: Target | None = None
+    target: Wanted | None = None
     while done < periods:
         start = plant.state.time
         if simple and isinstance(plant, EnginePlant):

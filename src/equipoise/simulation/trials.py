@@ -94,8 +94,8 @@ def stand(
     height = float(com(world.robot, q)[2] - _ground(world, q))
     fell = figures["fell_at_s"]
     checks = [
-        _check("CoM stays near", drift, COM_SHARE * height, "m"),
-        _check(
+        make_check("CoM stays near", drift, COM_SHARE * height, "m"),
+        make_check(
             "vertical force is the weight",
             abs(float(force[2]) - weight),
             FORCE_SHARE * weight,
@@ -119,7 +119,7 @@ def stand(
         "sinkage_m": _sinkage(world, run, late),
         "checks": checks,
         "sentence": _sentence(world, "stood", seconds, fell, checks),
-        **_asked(world),
+        **described_world(world),
     }
     return with_summary(run, figures)
 
@@ -180,8 +180,8 @@ def drop(
     fell = figures["fell_at_s"]
     size = float(com(world.robot, stance)[2] - _ground(world, stance))
     checks = [
-        _check("CoM comes back", drift, COM_SHARE * size, "m"),
-        _check(
+        make_check("CoM comes back", drift, COM_SHARE * size, "m"),
+        make_check(
             "vertical force is the weight",
             abs(float(vertical[late].mean()) - weight),
             FORCE_SHARE * weight,
@@ -200,7 +200,7 @@ def drop(
         "com_m": _named(run.com[late].mean(axis=0)),
         "checks": checks,
         "sentence": _sentence(world, "landed and stood", seconds, fell, checks),
-        **_asked(world),
+        **described_world(world),
     }
     return replace(run, summary=figures, events=tuple(events))
 
@@ -239,7 +239,8 @@ def _hold(
     )
 
 
-def _asked(world: World) -> dict[str, Any]:
+def described_world(world: World) -> dict[str, Any]:
+    """Return ground and contact, as plain data."""
     material = world.material
     return {
         "terrain": world.terrain.describe(),
@@ -265,7 +266,8 @@ def _sinkage(world: World, run: Run, late: Array) -> dict[str, float]:
     return {"mean": float(np.mean(depth)), "max": float(np.max(depth))}
 
 
-def _check(name: str, value: float, limit: float, unit: str) -> dict[str, Any]:
+def make_check(name: str, value: float, limit: float, unit: str) -> dict[str, Any]:
+    """Return a figure beside its limit, and whether it keeps it."""
     return {
         "name": name,
         "value": value,

@@ -1,0 +1,1 @@
+"""Where the centre of mass, the zero-moment point and the feet should be over time."""

@@ -1,0 +1,69 @@
+"""A gait that the robot's joints can follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.gait.gait import Gait
+from equipoise.gait.motion import check_reached, targets_of
+from equipoise.gait.plan import plan_walk
+from equipoise.kinematics.com_legs import solve_com
+from equipoise.robot.model import Robot
+
+# What is not asked for is shortened by these shares, one after the other, until joints
+# can follow.
+SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
+# Points of the path that are tried [s].
+TRIED = 0.02
+SHORTENED = ("length", "clearance")
+
+
+def fit_walk(robot: Robot, steps: int = 6, **asked: Any) -> Gait:
+    """Plan a walk within joint limits.
+
+    As :func:`~equipoise.gait.plan.plan_walk`; where its step length and clearance are
+    too much for a joint, and were not asked for, they are made smaller.
+
+    Args:
+        robot: The robot; each leg has six joints or more.
+        steps: How many.
+        asked: Options of ``plan_walk``.
+
+    Raises:
+        EquipoiseError: If no walk can be followed: when and how far off.
+    """
+    first = plan_walk(robot, steps, **asked)
+    free = [name for name in SHORTENED if asked.get(name) is None]
+    if asked.get("footsteps") is not None:
+        free = [name for name in free if name != "length"]
+    problem: EquipoiseError | None = None
+    for share in SHARES if free else SHARES[:1]:
+        gait = first
+        if share < 1.0:
+            smaller = {
+                name: share * getattr(first.parameters, name)
+                for name in free
+                if getattr(first.parameters, name) is not None
+            }
+            gait = plan_walk(robot, steps, **{**asked, **smaller})
+        time = np.arange(0.0, gait.duration, TRIED)
+        try:
+            check_reached(robot, solve_com(robot, targets_of(gait, time)), time)
+        except EquipoiseError as error:
+            problem = problem or error
+            continue
+        return gait if share == 1.0 else _explained(gait, first, free, share)
+    raise problem or EquipoiseError(f"{robot.name} cannot walk")
+
+
+def _explained(gait: Gait, first: Gait, free: list[str], share: float) -> Gait:
+    """Return a gait that says where its shortened figures came from."""
+    origins = dict(gait.parameters.origins)
+    for name in free:
+        why = first.parameters.origins.get(name, "")
+        origins[name] = f"{share:g} of the default ({why}): joint limits"
+    return replace(gait, parameters=replace(gait.parameters, origins=origins))

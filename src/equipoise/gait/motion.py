@@ -1,0 +1,211 @@
+"""From a gait to joints: a motion whose centre of mass is exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.errors import EquipoiseError
+from equipoise.gait.gait import Gait
+from equipoise.gait.true_zmp import true_zmp, velocities
+from equipoise.kinematics.com_legs import solve_com
+from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
+from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
+from equipoise.robot.model import Robot
+
+DT = 1e-3
+# The dynamics filter moves the pendulum's ZMP at most this often, and only until the
+# true one is this close to the planned one [m].
+PASSES = 5
+CLOSE = 1e-3
+# Knots of the filter's correction [s].
+KNOT = 0.02
+
+
+class MotionPoint(NamedTuple):
+    """A motion at one time, as controllers want it.
+
+    Attributes:
+        position: Of joints, in the order of v[6:] [rad or m], shape (nv - 6,).
+        velocity: Of joints [rad/s or m/s], shape (nv - 6,).
+        effort: Zero, shape (nv - 6,).
+        com: Centre of mass in the world [m], shape (3,).
+    """
+
+    position: Array
+    velocity: Array
+    effort: Array
+    com: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Joints over time that follow a gait; a reference for simulation.
+
+    Attributes:
+        robot: The robot.
+        gait: What it follows, corrected by the dynamics filter where that was used.
+        time: At equal distances [s], shape (n,).
+        q: Configurations, shape (n, nq).
+        v: Velocities, shape (n, nv).
+        com: Where the centre of mass is meant to be [m], shape (n, 3).
+        zmp: Where the ZMP truly is, all inertia included [m], shape (n, 2).
+        zmp_planned: Where it was meant to be [m], shape (n, 2).
+        solution: Errors and iterations at each point.
+        passes: How often the filter corrected the gait.
+    """
+
+    robot: Robot
+    gait: Gait
+    time: Array
+    q: Array
+    v: Array
+    com: Array
+    zmp: Array
+    zmp_planned: Array
+    solution: ComSolution
+    passes: int
+
+    def __post_init__(self) -> None:
+        """Work out joints and their speeds once."""
+        position = frozen_array(joint_positions(self.robot, self.q))
+        object.__setattr__(self, "_position", position)
+
+    @property
+    def duration(self) -> float:
+        """How long it takes [s]."""
+        return float(self.time[-1])
+
+    @property
+    def dt(self) -> float:
+        """Distance of two points [s]."""
+        return float(self.time[1] - self.time[0])
+
+    def sample(self, time: float) -> MotionPoint:
+        """Return the motion at a time [s], linear between points, at rest outside."""
+        place = min(max(time / self.dt, 0.0), len(self.time) - 1.0)
+        low = min(int(place + 1e-9), len(self.time) - 2)
+        share = place - low
+        positions: Array = self._position  # type: ignore[attr-defined]
+        moving = 0.0 < time < self.duration
+
+        def between(rows: Array) -> Array:
+            return np.asarray((1.0 - share) * rows[low] + share * rows[low + 1])
+
+        speed = between(self.v)[6:] * moving
+        return MotionPoint(
+            between(positions), speed, np.zeros_like(speed), between(self.com)
+        )
+
+
+def solve(
+    robot: Robot,
+    gait: Gait,
+    *,
+    dt: float = DT,
+    posture: ArrayLike | None = None,
+    dynamics_filter: bool = True,
+) -> Motion:
+    """Return joints that put CoM and soles exactly where a gait wants them.
+
+    With the dynamics filter the CoM is then moved until the ZMP of the whole motion,
+    which the pendulum of the gait does not know, is where the gait meant it.
+
+    Args:
+        robot: The robot; each leg has six joints or more.
+        gait: From :func:`~equipoise.gait.plan.plan_walk`.
+        dt: Distance of points [s].
+        posture: Of all joints but the legs', shape (nq,); standing unless given.
+        dynamics_filter: Whether to correct the CoM for what the pendulum leaves out.
+
+    Raises:
+        EquipoiseError: If a point cannot be reached: when, which foot, how far off; or
+            if a joint would be faster than it can be.
+    """
+    if gait.robot_name != robot.name:
+        raise EquipoiseError(
+            f"the gait was planned for {gait.robot_name}, not for {robot.name}"
+        )
+    time: Array = dt * np.arange(round(gait.duration / dt) + 1, dtype=np.float64)
+    planned = np.array(gait.at(time).zmp)
+    knots = np.append(np.arange(0.0, gait.duration - 0.5 * KNOT, KNOT), gait.duration)
+    shift = np.zeros((len(knots), 2))
+    current, passes = gait, 0
+    while True:
+        targets = targets_of(current, time)
+        found = solve_com(robot, targets, posture=posture)
+        check_reached(robot, found, time)
+        actual = true_zmp(robot, found.q, dt, planned[:, 2])
+        off = actual - planned[:, :2]
+        if not dynamics_filter or passes == PASSES or np.abs(off).max() < CLOSE:
+            break
+        for axis in range(2):
+            shift[:, axis] -= np.interp(knots, time, off[:, axis])
+        current, passes = gait.with_zmp_shift(knots, shift), passes + 1
+    v = velocities(robot, found.q, dt)
+    check_speeds(robot, v, time)
+    return Motion(
+        robot,
+        current,
+        frozen_array(time),
+        found.q,
+        frozen_array(v),
+        targets.com,
+        frozen_array(actual),
+        frozen_array(planned[:, :2]),
+        found,
+        passes,
+    )
+
+
+def targets_of(gait: Gait, time: Array) -> ComTargets:
+    """Return CoM, soles and torso of a gait at times; the torso faces the heading."""
+    table = gait.at(time)
+    turn = np.zeros((len(time), 3, 3))
+    turn[:, 0, 0] = turn[:, 1, 1] = np.cos(table.heading)
+    turn[:, 1, 0] = np.sin(table.heading)
+    turn[:, 0, 1] = -turn[:, 1, 0]
+    turn[:, 2, 2] = 1.0
+    return com_targets(table.com, table.soles["left"], table.soles["right"], turn)
+
+
+def check_reached(robot: Robot, found: ComSolution, time: Array) -> None:
+    """Refuse a motion with points that were not reached.
+
+    Raises:
+        EquipoiseError: When, and how far off.
+    """
+    missed = np.flatnonzero(~found.converged)
+    if len(missed) == 0:
+        return
+    first = int(missed[0])
+    worst = missed[np.argmax(np.maximum(found.com_error, found.foot_gap)[missed])]
+    raise EquipoiseError(
+        f"{robot.name} cannot follow the gait at {time[first]:.3f} s: soles stay "
+        f"{found.foot_gap[worst]:.4f} m or rad and the CoM "
+        f"{found.com_error[worst]:.4f} m off ({len(missed)} of {len(time)} points); a "
+        "lower CoM, or shorter steps, may help"
+    )
+
+
+def check_speeds(robot: Robot, v: Array, time: Array) -> None:
+    """Refuse a motion with joints faster than they can be.
+
+    Raises:
+        EquipoiseError: Which joint, when and how fast.
+    """
+    names = degree_names(robot)
+    limits = {actuator.joint: actuator.velocity_limit for actuator in robot.actuators}
+    most = np.array([limits.get(name, np.inf) for name in names])
+    share = np.abs(v[:, 6:]) / np.where(most > 0.0, most, np.inf)
+    row, joint = np.unravel_index(int(share.argmax()), share.shape)
+    if share[row, joint] > 1.0:
+        raise EquipoiseError(
+            f"{robot.name}: joint '{names[joint]}' would turn at "
+            f"{abs(v[row, 6 + joint]):.2f} rad/s at {time[row]:.3f} s; its limit is "
+            f"{most[joint]:.2f} rad/s; slower or shorter steps may help"
+        )

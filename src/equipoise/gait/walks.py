@@ -1,0 +1,164 @@
+"""Footsteps of walks: forward, backward, sideways, turning, mixed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.gait.figures import check_figure
+from equipoise.gait.footsteps import Footstep, Footsteps, check_side, other
+from equipoise.kinematics.stance import sole_pose
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+
+class Move(NamedTuple):
+    """How one step moves the middle between the feet.
+
+    Attributes:
+        length: Forward [m].
+        sideways: To the left [m].
+        turn: To the left [rad]; the middle moves on an arc.
+        rise: Up [m].
+    """
+
+    length: float = 0.0
+    sideways: float = 0.0
+    turn: float = 0.0
+    rise: float = 0.0
+
+
+def standing_feet(robot: Robot, width: float | None = None) -> dict[Side, Footstep]:
+    """Return where the feet stand in the standing posture, with level soles.
+
+    Args:
+        robot: The robot.
+        width: Distance of the sole frames to put them at, to either side of the
+            middle [m]; as they stand unless given.
+
+    Raises:
+        EquipoiseError: If the robot lacks a sole.
+    """
+    feet: dict[Side, Footstep] = {}
+    for side in ("left", "right"):
+        pose = sole_pose(robot, robot.standing, side)
+        x, y, z = (float(value) for value in pose[:3, 3])
+        if width is not None:
+            y = math.copysign(width / 2.0, 1.0 if side == "left" else -1.0)
+        yaw = math.atan2(pose[1, 0], pose[0, 0])
+        feet[side] = Footstep(side, x, y, z, yaw)
+    return feet
+
+
+def route(
+    feet: Mapping[Side, Footstep],
+    moves: Iterable[Move],
+    first: str = "right",
+    *,
+    close: bool = True,
+) -> Footsteps:
+    """Return footsteps that move the middle between the feet as asked, step by step.
+
+    The feet swing alternately, each to its place beside the moved middle; how they
+    stand to each other at the start is how they stand at the end.
+
+    Args:
+        feet: Where they stand at the start.
+        moves: One for each step.
+        first: The foot that swings first.
+        close: Whether to end with a step that brings the feet together.
+
+    Raises:
+        EquipoiseError: For an unknown foot, no moves, or moves that are not finite.
+    """
+    side = check_side(first)
+    middle = np.mean([feet[s].coordinates for s in ("left", "right")], axis=0)
+    x, y, z, heading = (float(value) for value in middle[:4])
+    place = {s: _seen_from(feet[s], x, y, heading) for s in feet}
+    steps: list[Footstep] = []
+    for number, move in enumerate(moves, start=1):
+        for name, value in move._asdict().items():
+            check_figure(f"step {number}: {name}", value, "m or rad")
+        forward, left = _arc(move)
+        c, s = math.cos(heading), math.sin(heading)
+        x, y = x + c * forward - s * left, y + s * forward + c * left
+        z, heading = z + move.rise, heading + move.turn
+        steps.append(_put(side, place[side], x, y, z, heading))
+        side = other(side)
+    if close and steps:
+        steps.append(_put(side, place[side], x, y, z, heading))
+    return Footsteps(feet["left"], feet["right"], tuple(steps))
+
+
+def walk(
+    feet: Mapping[Side, Footstep],
+    steps: int,
+    *,
+    length: float = 0.0,
+    sideways: float = 0.0,
+    turn: float = 0.0,
+    rise: float = 0.0,
+    first: str = "right",
+) -> Footsteps:
+    """Return the footsteps of a steady walk from feet together to feet together.
+
+    Args:
+        feet: Where they stand at the start.
+        steps: How many; the last of two or more brings the feet together, the ones
+            before it move on.
+        length: Of a step, from one foot to the other [m]; negative goes backward.
+        sideways: To the left, by which the leading foot steps out and the other one
+            follows [m]; negative goes right.
+        turn: To the left with each step [rad].
+        rise: Up with each step [m].
+        first: The foot that swings first.
+
+    Raises:
+        EquipoiseError: For an unknown foot, or a number of steps below 1.
+    """
+    if not (steps >= 1 and float(steps).is_integer()):
+        raise EquipoiseError(
+            f"a walk of {steps} steps; a whole number of them is needed, 1 or more"
+        )
+    leading: Side = "left" if sideways > 0.0 else "right"
+    side = check_side(first)
+    moves = []
+    for _ in range(max(1, int(steps) - 1)):
+        out = sideways if side == leading else 0.0
+        moves.append(Move(length, out, turn, rise))
+        side = other(side)
+    return route(feet, moves, first, close=steps > 1)
+
+
+def _arc(move: Move) -> tuple[float, float]:
+    """Return how far forward and left a move along an arc ends, from its start."""
+    half = move.turn / 2.0
+    chord = math.sin(half) / half if abs(half) > 1e-12 else 1.0
+    c, s = chord * math.cos(half), chord * math.sin(half)
+    return c * move.length - s * move.sideways, s * move.length + c * move.sideways
+
+
+def _seen_from(foot: Footstep, x: float, y: float, heading: float) -> Footstep:
+    """Return a footstep in the frame of the middle between the feet."""
+    c, s = math.cos(heading), math.sin(heading)
+    dx, dy = foot.x - x, foot.y - y
+    forward, left = c * dx + s * dy, c * dy - s * dx
+    return Footstep(foot.side, forward, left, 0.0, foot.yaw - heading)
+
+
+def _put(
+    side: Side, place: Footstep, x: float, y: float, z: float, heading: float
+) -> Footstep:
+    """Return a footstep in the world from one in the frame of the middle."""
+    c, s = math.cos(heading), math.sin(heading)
+    return Footstep(
+        side,
+        x + c * place.x - s * place.y,
+        y + s * place.x + c * place.y,
+        z,
+        heading + place.yaw,
+    )

@@ -1,0 +1,161 @@
+"""The zero-moment point: where it should be, where a CoM motion puts it, its margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.errors import ShapeError
+from equipoise.gait.footsteps import Footstep, Footsteps
+from equipoise.gait.timing import SUPPORTS, Phase
+from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
+from equipoise.robot.description import Array
+from equipoise.robot.parts import Side
+
+
+def zmp_of_com(
+    com: ArrayLike,
+    com_acceleration: ArrayLike,
+    gravity: float,
+    height: ArrayLike = 0.0,
+) -> Array:
+    """Return the ZMP that goes with a motion of the centre of mass.
+
+    The point at a height where the line through the CoM along the contact force is,
+
+        p = c − (c_z − p_z) / (g + c̈_z) · c̈,
+
+    which is Eq. (3), (4) and (22) of [Choi2007] for a CoM of constant height c_z. The
+    angular momentum about the CoM is left out, as there.
+
+    Args:
+        com: [m], shape (3,) or (n, 3).
+        com_acceleration: [m/s²], the same shape.
+        gravity: g [m/s²].
+        height: Of the ground, p_z [m], a number or shape (n,).
+
+    Returns:
+        The ZMP [m], shape (3,) or (n, 3).
+
+    Raises:
+        ShapeError: If the shapes do not fit, or the CoM falls freely.
+    """
+    c = np.asarray(com, dtype=np.float64)
+    a = np.asarray(com_acceleration, dtype=np.float64)
+    if c.shape != a.shape or c.ndim not in (1, 2) or c.shape[-1] != 3:
+        raise ShapeError(
+            f"com has shape {c.shape} and its acceleration {a.shape}; both must be "
+            "(3,) or (n, 3)"
+        )
+    ground = np.broadcast_to(np.asarray(height, dtype=np.float64), c.shape[:-1])
+    load = gravity + a[..., 2]
+    if np.any(load <= 0.0):
+        raise ShapeError("the CoM falls freely or faster: there is no ZMP")
+    zmp = np.empty_like(c)
+    zmp[..., :2] = c[..., :2] - ((c[..., 2] - ground) / load)[..., None] * a[..., :2]
+    zmp[..., 2] = ground
+    return zmp
+
+
+def zmp_knots(
+    footsteps: Footsteps,
+    phases: tuple[Phase, ...],
+    zmp_in_sole: Mapping[Side, Array],
+) -> tuple[Array, Array, Array]:
+    """Return a ZMP that stands still in single and moves linearly in double support.
+
+    Args:
+        footsteps: Where the feet stand.
+        phases: When.
+        zmp_in_sole: Where the ZMP is under a foot that carries alone [m], shape (2,);
+            under both feet it is midway.
+
+    Returns:
+        Times of the knots [s], shape (m,); the ZMP there [m], shape (m, 3); and two
+        shapes by which the ZMP may change: hats over the start and the stop, (2, m).
+    """
+    strides = footsteps.strides
+    points: dict[int, Array] = {
+        stride.number: under(stride.support, zmp_in_sole) for stride in strides
+    }
+    points[0] = _midway(footsteps.feet, zmp_in_sole)
+    points[len(strides) + 1] = _midway(footsteps.feet_at_end, zmp_in_sole)
+    knots: list[tuple[float, Array]] = []
+    hats: list[int] = []
+    for phase in phases:
+        before, after = points[phase.step], points[phase.step]
+        if phase.kind in ("start", "double", "stop"):
+            after = points[phase.step + 1]
+        elif phase.kind == "hold" and phase.step > 0:
+            before = after = points[len(strides) + 1]
+        knots.append((phase.start, before))
+        if phase.kind in ("start", "stop"):
+            hats.append(len(knots))
+            knots.append(((phase.start + phase.end) / 2.0, (before + after) / 2.0))
+        knots.append((phase.end, after))
+    shapes = np.zeros((2, len(knots)))
+    shapes[[0, 1], hats] = 1.0
+    times, zmp = zip(*knots, strict=True)
+    return np.array(times), np.array(zmp), shapes
+
+
+def under(foot: Footstep, zmp_in_sole: Mapping[Side, Array]) -> Array:
+    """Return where the ZMP is under a foot that carries alone [m], shape (3,)."""
+    pose = foot.transform_sole_to_world
+    return np.asarray(pose[:3, :2] @ zmp_in_sole[foot.side] + pose[:3, 3])
+
+
+def support_polygons(
+    soles: Mapping[Side, Array],
+    support: NDArray[np.int8],
+    polygons: Mapping[Side, Array],
+) -> tuple[Array, ...]:
+    """Return the convex hulls of the soles on the ground, seen from above.
+
+    Args:
+        soles: Transforms from sole to world by side, shape (n, 4, 4) each.
+        support: Index into ``SUPPORTS``, shape (n,).
+        polygons: Corners of the soles in their frames [m], shape (k, 2) each.
+
+    Returns:
+        n polygons, counter-clockwise [m], shape (k, 2) each.
+    """
+    corners = {
+        side: polygon @ np.swapaxes(soles[side][:, :2, :2], 1, 2)
+        + soles[side][:, None, :2, 3]
+        for side, polygon in polygons.items()
+    }
+    hulls: list[Array] = []
+    before = np.empty((0, 2))
+    for k, code in enumerate(support):
+        on = SUPPORTS[code]
+        sides: tuple[Side, ...] = ("left", "right") if on == "both" else (on,)
+        points = np.concatenate([corners[side][k] for side in sides])
+        # feet on the ground stand still: most polygons are the one before
+        same = np.array_equal(points, before)
+        hulls.append(hulls[-1] if same else convex_hull(points))
+        before = points
+    return tuple(hulls)
+
+
+def zmp_margins(zmp: Array, polygons: tuple[Array, ...]) -> Array:
+    """Return how far inside each polygon the ZMP is [m], shape (n,).
+
+    Args:
+        zmp: Shape (n, 3); its height does not count.
+        polygons: One for each, as :func:`support_polygons` returns them.
+    """
+    margins = np.empty(len(zmp))
+    first = 0
+    for k in range(1, len(zmp) + 1):
+        if k == len(zmp) or polygons[k] is not polygons[first]:
+            margins[first:k] = signed_distance(polygons[first], zmp[first:k, :2])
+            first = k
+    return margins
+
+
+def _midway(feet: Mapping[Side, Footstep], zmp_in_sole: Mapping[Side, Array]) -> Array:
+    both = [under(foot, zmp_in_sole) for foot in feet.values()]
+    return np.asarray(np.mean(both, axis=0))

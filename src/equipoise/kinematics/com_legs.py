@@ -1,0 +1,226 @@
+"""Legs that put soles and centre of mass exactly where they should be.
+
+What CCG of [Sanliturk2024] does, by Newton's method: errors fall quadratically, legs
+may have any joints of one degree of freedom, six or more, and all points of a path are
+solved in one launch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.errors import EquipoiseError
+from equipoise.kinematics.batch import device_tree, tree_arrays
+from equipoise.kinematics.com_targets import ComSolution, ComTargets, Outcome
+from equipoise.robot.anatomy.soles import placement_in_body
+from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+if TYPE_CHECKING:
+    from equipoise.kernels.com_legs import LegArrays
+
+SIDES: tuple[Side, Side] = ("left", "right")
+TOLERANCE = 1e-10
+MOST_STEPS = 40
+BASE = 1
+# Share of its range by which a joint is kept off its ends in the first guess.
+SLACK = 0.1
+
+
+def solve_com(
+    robot: Robot,
+    targets: ComTargets,
+    *,
+    posture: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MOST_STEPS,
+) -> ComSolution:
+    """Return configurations whose CoM, soles and torso are where targets want them.
+
+    Args:
+        robot: The robot; both legs have equally many joints, at least six.
+        targets: At n points; neighbours are taken for neighbours on a path.
+        posture: Configurations of all joints but the legs', shape (nq,) or (n, nq);
+            the first is where the search begins. Standing unless given.
+        tolerance: Error of CoM and soles that is accepted [m or rad].
+        max_iterations: Newton steps at one point, at most.
+
+    Returns:
+        The solution; points that were not reached have the nearest that was found, and
+        say how far off it is.
+
+    Raises:
+        EquipoiseError: If a leg has fewer than six joints, the legs differ in number,
+            or a joint of a leg neither turns nor slides.
+        ShapeError: If ``posture`` has a wrong shape.
+    """
+    from equipoise.kernels import com_legs
+
+    start = robot.check_q(robot.standing if posture is None else posture)
+    held = np.array(np.broadcast_to(start, (len(targets), robot.nq)))
+    chains = _chains(robot)
+    legs = _leg_arrays(robot, chains, held[0])
+    upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
+    attitude = targets.torso @ upright
+    rest = _moment_of_the_rest(robot, chains, start)
+    rows = np.empty((len(targets), com_legs.TARGETS, 3))
+    rows[:, com_legs.TARGET_COM] = targets.com
+    rows[:, com_legs.BASE_X : com_legs.BASE_Z + 1] = np.swapaxes(attitude, 1, 2)
+    rows[:, com_legs.REST] = (attitude @ rest[..., None])[..., 0]
+    soles = ((com_legs.LEFT_X, targets.left), (com_legs.RIGHT_X, targets.right))
+    for first, pose in soles:
+        rows[:, first : first + 4] = np.swapaxes(pose[:, :3, :], 1, 2)
+    columns = robot_columns(robot, chains)
+    begin = held[0]
+    joints = _off_their_stops(begin[columns], legs)
+    found = com_legs.solve_legs(
+        legs, rows, begin[:3], joints, tolerance, max_iterations
+    )
+    held[:, :3] = found.base
+    held[:, 3:7] = _quaternions(attitude)
+    held[:, columns] = found.joints
+    placed = found.sole_error <= tolerance
+    outcome = np.where(
+        placed & (found.com_error <= tolerance),
+        Outcome.CONVERGED,
+        np.where(placed, Outcome.NOT_CONVERGED, Outcome.UNREACHABLE),
+    )
+    return ComSolution(
+        q=frozen_array(held),
+        com_error=frozen_array(found.com_error),
+        foot_gap=frozen_array(found.sole_error),
+        iterations=found.iterations.astype(np.int64),
+        outcome=outcome.astype(np.int64),
+    )
+
+
+def robot_columns(robot: Robot, chains: list[list[int]]) -> NDArray[np.int64]:
+    """Return where the legs' joints are in a configuration, left leg first."""
+    return np.array(
+        [robot.model.joints[body].idx_q for chain in chains for body in chain]
+    )
+
+
+def _chains(robot: Robot) -> list[list[int]]:
+    """Return the bodies of both legs, from the base outwards.
+
+    Raises:
+        EquipoiseError: If they cannot place a sole anyhow.
+    """
+    chains = [
+        [robot.joint_id(name) for name in robot.legs[side].joints] for side in SIDES
+    ]
+    left, right = (len(chain) for chain in chains)
+    if left != right or left < 6:
+        raise EquipoiseError(
+            f"{robot.name}: its legs have {left} and {right} joints; equally many are "
+            "needed, and at least six, to place a sole anyhow"
+        )
+    for chain in chains:
+        for above, body in zip([BASE, *chain], chain, strict=False):
+            joint = robot.model.joints[body]
+            if joint.nq != 1 or robot.model.parents[body] != above:
+                raise EquipoiseError(
+                    f"{robot.name}: joint '{robot.model.names[body]}' of a leg does "
+                    "not turn or slide between limits on the joint before it"
+                )
+    return chains
+
+
+def _carriers(robot: Robot, chains: list[list[int]]) -> NDArray[np.int64]:
+    """Return the body that each is fixed to while all joints but the legs' are held.
+
+    It is a body of a leg, or the base.
+    """
+    own = {body for chain in chains for body in chain} | {BASE}
+    carrier = np.zeros(robot.model.njoints, dtype=np.int64)
+    for body in range(BASE, robot.model.njoints):
+        carrier[body] = body if body in own else carrier[robot.model.parents[body]]
+    return carrier
+
+
+def _leg_arrays(robot: Robot, chains: list[list[int]], held: Array) -> LegArrays:
+    """Return both legs as arrays, with all that hangs on them."""
+    from equipoise.kernels.com_legs import LegArrays
+    from equipoise.kernels.joints import PRISMATIC
+    from equipoise.kernels.tree import in_kernel_axes
+
+    model, data = robot.model, robot.data
+    tree = tree_arrays(robot)
+    axes = in_kernel_axes(tree)
+    pin.forwardKinematics(model, data, held)
+    carrier = _carriers(robot, chains)
+    mass = np.zeros(model.njoints)
+    moment = np.zeros((model.njoints, 3))
+    for body in range(BASE, model.njoints):
+        on = int(carrier[body])
+        inertia = model.inertias[body]
+        place = data.oMi[on].actInv(data.oMi[body].act(np.array(inertia.lever)))
+        mass[on] += inertia.mass
+        moment[on] += inertia.mass * place
+    soles = []
+    for side, chain in zip(SIDES, chains, strict=True):
+        body, pose = placement_in_body(model, robot.soles[side])
+        if body != chain[-1]:
+            raise EquipoiseError(
+                f"{robot.name}: the {side} sole is not at the end of its leg"
+            )
+        turned = np.eye(4)
+        turned[:3] = axes.alignment[body].T @ np.asarray(pose)[:3]
+        soles.append(turned)
+    bodies = np.array(chains)
+    at_q = np.array([[model.joints[body].idx_q for body in c] for c in chains])
+    in_axes = np.einsum("bij,bi->bj", axes.alignment, moment)
+    return LegArrays(
+        axes.rotation[bodies],
+        axes.translation[bodies],
+        np.where(tree.kind[bodies] == PRISMATIC, 0.0, 1.0),
+        mass[bodies],
+        in_axes[bodies],
+        model.lowerPositionLimit[at_q],
+        model.upperPositionLimit[at_q],
+        np.array(soles),
+        robot.mass,
+    )
+
+
+def _off_their_stops(joints: Array, legs: LegArrays) -> Array:
+    """Return joints bent a little where they are at, or near, an end of their range.
+
+    A straight knee could bend either way, and may only bend one.
+    """
+    lower, upper = legs.lower.ravel(), legs.upper.ravel()
+    margin = np.where(np.isfinite(upper - lower), SLACK * (upper - lower), 0.0)
+    return np.clip(joints, lower + margin, upper - margin)
+
+
+def _moment_of_the_rest(robot: Robot, chains: list[list[int]], posture: Array) -> Array:
+    """Return mass × place of all that the base carries, in its axes, (3,) or (n, 3)."""
+    from equipoise.kernels import com as kernels
+
+    carrier = _carriers(robot, chains)
+    names = [
+        robot.model.names[body]
+        for body in range(BASE, robot.model.njoints)
+        if carrier[body] == BASE
+    ]
+    tree = device_tree(robot, "cpu", np.dtype(np.float64), only=names)
+    rows = np.array(np.atleast_2d(posture))
+    rows[:, :7] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    moment = robot.mass * kernels.com(tree, rows)
+    return np.asarray(moment[0] if np.ndim(posture) == 1 else moment)
+
+
+def _quaternions(rotation: Array) -> Array:
+    """Return quaternions xyzw, shape (n, 4), each near the one before."""
+    from scipy.spatial.transform import Rotation
+
+    xyzw = np.asarray(Rotation.from_matrix(rotation).as_quat())
+    flips = np.sign(np.einsum("ni,ni->n", xyzw[1:], xyzw[:-1]))
+    xyzw[1:] *= np.cumprod(np.where(flips < 0.0, -1.0, 1.0))[:, None]
+    return xyzw

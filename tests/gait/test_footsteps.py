@@ -1,0 +1,203 @@
+"""Footsteps: geometry of walks, the step matrix, step files."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gait.pendulum import FEET
+from hypothesis import given
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise.errors import EquipoiseError
+from equipoise.gait.footsteps import Footstep, Footsteps
+from equipoise.gait.stairs import stairs
+from equipoise.gait.step_file import read_footsteps
+from equipoise.gait.step_matrix import from_step_matrix, step_matrix
+from equipoise.gait.walks import Move, route, standing_feet, walk
+from equipoise.kinematics.stance import sole_pose
+
+
+def test_forward_walks_step_by_the_length_and_close() -> None:
+    """Each foot lands a step ahead of the other; the last one comes beside it."""
+    footsteps = walk(FEET, 6, length=0.3)
+    matrix = step_matrix(footsteps)
+    np.testing.assert_allclose(matrix[0], [0.0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.5])
+    np.testing.assert_allclose(matrix[1], [0.1, -0.1, 0.1, -0.1, 0.1, -0.1, 0.1])
+    assert [step.side for step in footsteps.steps] == ["right", "left"] * 3
+    assert walk(FEET, 2, length=0.3, first="left").steps[0].side == "left"
+
+
+def test_backward_is_forward_mirrored() -> None:
+    """A negative length gives the same matrix with x negative."""
+    there = step_matrix(walk(FEET, 5, length=0.2))
+    back = step_matrix(walk(FEET, 5, length=-0.2))
+    np.testing.assert_allclose(back, there * np.array([[-1.0], [1.0], [1.0]]))
+
+
+@pytest.mark.parametrize("sideways", [0.15, -0.15])
+def test_sideways_feet_never_come_nearer_than_they_stand(sideways: float) -> None:
+    """The leading foot steps out, the other follows; both end where they should."""
+    footsteps = walk(FEET, 7, sideways=sideways)
+    for stride in footsteps.strides:
+        across = abs(stride.end.y - stride.support.y)
+        assert across >= 0.2 - 1e-12
+    ends = footsteps.feet_at_end
+    assert ends["left"].y - ends["right"].y == pytest.approx(0.2)
+    assert ends["left"].y - 0.1 == pytest.approx(3 * sideways)
+
+
+@given(
+    count=st.integers(3, 40),
+    length=st.floats(-0.3, 0.3),
+    sideways=st.floats(-0.1, 0.1),
+    left=st.booleans(),
+)
+def test_turning_on_a_circle_closes(
+    count: int, length: float, sideways: float, left: bool
+) -> None:
+    """After a whole turn in equal moves the feet are back where they started."""
+    turn = (1 if left else -1) * 2.0 * math.pi / count
+    footsteps = route(FEET, [Move(length, sideways, turn)] * count)
+    for side, foot in footsteps.feet_at_end.items():
+        np.testing.assert_allclose(foot.position, FEET[side].position, atol=1e-12)
+        assert math.remainder(foot.yaw, 2 * math.pi) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_mixed_moves_end_where_they_add_up() -> None:
+    """Forward, a quarter turn on the spot, forward: the feet stand to the left."""
+    moves = [Move(0.2)] * 5 + [Move(turn=math.pi / 8)] * 4 + [Move(0.2)] * 5
+    footsteps = route(FEET, moves)
+    ends = footsteps.feet_at_end
+    middle = (ends["left"].position + ends["right"].position) / 2.0
+    np.testing.assert_allclose(middle, [1.0, 1.0, 0.0], atol=1e-12)
+    assert ends["left"].yaw == pytest.approx(math.pi / 2)
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("rise", [0.1, -0.1])
+def test_stairs_put_soles_in_the_middle_of_treads(together: bool, rise: float) -> None:
+    """Every footstep is on the middle of a tread at its height, the last on the top."""
+    tread, start, ahead = 0.28, 0.5, 0.03
+    footsteps = stairs(
+        FEET,
+        rise=rise,
+        tread=tread,
+        count=3,
+        start=start,
+        longest=0.15,
+        sole_middle=ahead,
+        together=together,
+    )
+    for step in footsteps.steps:
+        middle = (step.x + ahead - start) / tread
+        stair = math.floor(middle) + 1
+        assert step.z == pytest.approx(rise * max(0, stair))
+        if stair > 0:
+            assert middle % 1.0 == pytest.approx(0.5)
+    for foot in footsteps.feet_at_end.values():
+        assert foot.z == pytest.approx(3 * rise)
+    with pytest.raises(EquipoiseError, match="too near"):
+        stairs(FEET, rise=rise, tread=tread, count=3, start=0.0, longest=0.15)
+
+
+def test_standing_feet_are_those_of_the_posture(robot: eq.Robot) -> None:
+    """They are where the soles are in standing; a width moves them apart."""
+    feet = standing_feet(robot)
+    for side, foot in feet.items():
+        pose = sole_pose(robot, robot.standing, side)
+        np.testing.assert_allclose(foot.transform_sole_to_world, pose, atol=1e-6)
+    wide = standing_feet(robot, 0.4)
+    assert wide["left"].y - wide["right"].y == pytest.approx(0.4)
+
+
+def test_the_step_matrix_goes_out_and_in() -> None:
+    """Eq. (14): a walk written as a matrix and read back is the same walk."""
+    footsteps = walk(FEET, 6, length=0.3, rise=0.02, first="left")
+    again = from_step_matrix(step_matrix(footsteps), FEET, first="left")
+    assert again == footsteps
+    turning = walk(FEET, 6, length=0.3, turn=0.2)
+    yaw = [turning.strides[0].support.yaw, *(step.yaw for step in turning.steps)]
+    again = from_step_matrix(np.vstack([step_matrix(turning), yaw]), FEET)
+    assert again == turning
+    with pytest.raises(EquipoiseError, match=r"shape \(2, 3\)"):
+        from_step_matrix(np.zeros((2, 3)), FEET)
+    with pytest.raises(EquipoiseError, match="column 1"):
+        from_step_matrix(np.array([[0, 1, 2], [0, np.nan, 0], [0, 0, 0]]), FEET)
+
+
+def test_whole_turns_are_taken_out_of_yaw() -> None:
+    """A yaw of 350° after 0 is −10°: no foot spins around."""
+    step = Footstep("right", 0.1, -0.1, yaw=math.radians(350.0))
+    footsteps = Footsteps(FEET["left"], FEET["right"], (step,))
+    assert footsteps.steps[0].yaw == pytest.approx(math.radians(-10.0))
+
+
+def test_csv_and_toml_hold_the_same(tmp_path: Path) -> None:
+    """Both formats give the footsteps that were written."""
+    table = tmp_path / "steps.csv"
+    table.write_text(
+        "# a walk\nside, x, y, yaw, z\n\n"
+        "right, 0.1, -0.1, 0.05, 0\nleft,0.2,0.1,0.1,0.01\n"
+    )
+    document = tmp_path / "steps.toml"
+    document.write_text(
+        '[[step]]\nside = "right"\nx = 0.1\ny = -0.1\nyaw = 0.05\n'
+        '[[step]]\nside = "left"\nx = 0.2\ny = 0.1\nyaw = 0.1\nz = 0.01\n'
+    )
+    footsteps = read_footsteps(table, FEET)
+    assert footsteps == read_footsteps(document, FEET)
+    assert footsteps.steps[1] == Footstep("left", 0.2, 0.1, 0.01, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "side,x,y\nleft,nan,0\n", r"line 2 \(step 1\): x is 'nan'"),
+        ("a.csv", "side,x,y\n\nleft,0,0\nright,0,inf\n", r"line 4 \(step 2\): y is"),
+        ("a.csv", "side,x,y\nleft,0,\n", r"line 2 \(step 1\): y is ''"),
+        ("a.csv", "side,x,y\nmiddle,0,0\n", "side is 'middle'"),
+        ("a.csv", "side,x,y\nleft,0\n", "has 2 columns; the first line has 3"),
+        ("a.csv", "side,x\nleft,0\n", "must name the columns side, x, y"),
+        ("a.csv", "side,x,y,jaw\nleft,0,0,0\n", r"'jaw' \(did you mean 'yaw'\?\)"),
+        ("a.csv", "side,x,y,x\nleft,0,0,0\n", "'x' is there twice"),
+        ("a.csv", "side,x,y\n", "holds no steps"),
+        ("a.csv", "", "must name the columns"),
+        ("a.csv", 'side,x,y\n"left,0,0\n', "is no CSV"),
+        ("a.toml", "[[step]]\nside = 'left'\nx = 0\n", "step 1: 'y' is missing"),
+        ("a.toml", "[[step]]\nside='left'\nx=nan\ny=0\n", "step 1: x is 'nan'"),
+        ("a.toml", "[[step]]\nside='left'\nx=true\ny=0\n", "step 1: x is 'True'"),
+        ("a.toml", "step = 3\n", "must be tables"),
+        ("a.toml", "step = [3]\n", "step 1: must be a table"),
+        ("a.toml", "[[step]\n", "is no TOML"),
+        ("a.txt", "", "ends in .csv or .toml"),
+    ],
+)
+def test_bad_step_files_are_named_with_the_row(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    """One line says which file, which row and what is wrong."""
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(EquipoiseError, match=message) as caught:
+        read_footsteps(path, FEET)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_and_bad_feet() -> None:
+    """A file that is not there, unknown feet and empty walks are refused."""
+    with pytest.raises(EquipoiseError, match="cannot be read"):
+        read_footsteps("nowhere.csv", FEET)
+    with pytest.raises(EquipoiseError, match="unknown foot 'rigth'"):
+        walk(FEET, 3, length=0.1, first="rigth")
+    with pytest.raises(EquipoiseError, match="x of a left footstep is nan"):
+        Footstep("left", math.nan, 0.0)
+    with pytest.raises(EquipoiseError, match="at least one step"):
+        route(FEET, [])
+    for steps in (0, -1, 2.5, math.nan):
+        with pytest.raises(EquipoiseError, match="whole number"):
+            walk(FEET, steps)  # type: ignore[arg-type]
