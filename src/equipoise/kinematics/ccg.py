@@ -6,7 +6,7 @@ that is small enough, and stays there for the next point.
 
 The published step has a fixed length β. Let J be how the centre of mass follows the
 pelvis, dc = J dp, and ĝ the unit vector of the error e. A step makes the error smaller
-only while
+only while::
 
     |e| > β |J ĝ|² / (2 ĝᵀ J ĝ),
 
