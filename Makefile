@@ -14,8 +14,9 @@ help: ## Print this list
 
 install: $(STAMP) ## Make .venv and install Equipoise with its tools
 
-demo: install ## Show what is known of Mahru I
-	$(BIN)/equipoise info mahru-1
+demo: install ## Let the humanoid walk; write build/walk with its report
+	@mkdir -p build
+	$(BIN)/equipoise walk humanoid --out build/walk --force
 
 test: install ## Lint, check types and imports, run every test, build the docs
 	$(BIN)/ruff check .

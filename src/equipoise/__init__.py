@@ -6,7 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.dynamics.forward import forward_dynamics
     from equipoise.errors import EquipoiseError
+    from equipoise.gait.fit import fit_walk
+    from equipoise.gait.gait import Gait
+    from equipoise.gait.motion import Motion, solve
+    from equipoise.gait.plan import plan_walk
     from equipoise.kinematics.com import (
         com,
         com_and_jacobian,
@@ -14,6 +19,8 @@ if TYPE_CHECKING:
         com_jacobian_rate,
         com_velocity,
     )
+    from equipoise.kinematics.com_legs import solve_com
+    from equipoise.kinematics.com_targets import com_targets
     from equipoise.kinematics.frames import frame_jacobian, frame_pose
     from equipoise.kinematics.limb_com import (
         limb_com_jacobian,
@@ -56,6 +63,7 @@ if TYPE_CHECKING:
     from equipoise.simulation.start import body_points, stance_on
     from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, rough
     from equipoise.simulation.trials import drop, stand
+    from equipoise.simulation.walk import walk
     from equipoise.simulation.world import Push, World, make_world, with_payload
 
 __version__ = "0.1.0"
@@ -73,11 +81,13 @@ _HOMES = {
     "Flat": "simulation.terrain",
     "Fleet": "simulation.fleet",
     "FootSensors": "simulation.sensors",
+    "Gait": "gait.gait",
     "HeightField": "simulation.terrain",
     "Hold": "simulation.loop",
     "Imu": "simulation.sensors",
     "Material": "simulation.contacts",
     "Measurement": "simulation.sensors",
+    "Motion": "gait.motion",
     "MujocoEngine": "simulation.mujoco_engine",
     "NativeEngine": "simulation.native",
     "Noise": "simulation.noise",
@@ -101,11 +111,14 @@ _HOMES = {
     "com_and_jacobian": "kinematics.com",
     "com_jacobian": "kinematics.com",
     "com_jacobian_rate": "kinematics.com",
+    "com_targets": "kinematics.com_targets",
     "com_velocity": "kinematics.com",
     "contact_point": "simulation.contacts",
     "default_material": "simulation.contacts",
     "drop": "simulation.trials",
     "export_robot": "robot.formats.write",
+    "fit_walk": "gait.fit",
+    "forward_dynamics": "dynamics.forward",
     "frame_jacobian": "kinematics.frames",
     "frame_pose": "kinematics.frames",
     "joint_positions": "robot.joint_coordinates",
@@ -114,15 +127,19 @@ _HOMES = {
     "limb_com_share_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
     "make_world": "simulation.world",
+    "plan_walk": "gait.plan",
     "polygon_margin": "kinematics.support",
     "read_run": "log.mcap_reader",
     "report": "show.report",
     "rough": "simulation.terrain",
     "simulate": "simulation.simulate",
     "sole_points": "simulation.contacts",
+    "solve": "gait.motion",
+    "solve_com": "kinematics.com_legs",
     "stance_on": "simulation.start",
     "stand": "simulation.trials",
     "support_polygon": "kinematics.support",
+    "walk": "simulation.walk",
     "with_payload": "simulation.world",
     "write_mjcf": "robot.formats.write",
     "write_urdf": "robot.formats.write",
@@ -192,6 +209,15 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "Run",
     "read_run",
     "report",
+    "forward_dynamics",
+    "com_targets",
+    "solve_com",
+    "Gait",
+    "plan_walk",
+    "fit_walk",
+    "Motion",
+    "solve",
+    "walk",
 ]
 
 

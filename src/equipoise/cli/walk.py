@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from equipoise.cli.trial import RunOptions, run_trial
+from equipoise.cli.console import drop_output, make_console, make_table, printable
+from equipoise.cli.trial import RunOptions, command_line, run_trial
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
     from equipoise.simulation.actuation import Mode
+    from equipoise.simulation.paper_walk import PaperWalk
     from equipoise.simulation.world import World
+
+# What one may still say where the paper says the rest.
+BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "settings", "paper")
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,14 @@ class Walk(RunOptions):
     servo: bool = False
     """Joints are servos with the limits of the drives, not ideal."""
 
+    paper: bool = False
+    """The experiment of [Sanliturk2024] instead, itu-biped only: its gait by its own
+    method, by what it compares with, and by ours, in one table."""
+
     def run(self) -> int:
         """Plan, solve, simulate, print, write."""
+        if self.paper:
+            return self._run_paper()
         from equipoise.gait.fit import fit_walk
         from equipoise.gait.motion import solve
         from equipoise.simulation.walk import walk
@@ -105,3 +116,91 @@ class Walk(RunOptions):
             feet = standing_feet(world.robot)
             asked["footsteps"] = read_footsteps(self.footsteps, feet)
         return asked
+
+    def _run_paper(self) -> int:
+        """Repeat the paper's experiment; 0 if its method walks."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.log.folder import check_folder
+        from equipoise.robot.load import load
+        from equipoise.simulation.engine import check_dt
+        from equipoise.simulation.paper_walk import paper_walk
+        from equipoise.simulation.simulate import with_summary
+
+        for option in fields(self):
+            asked = getattr(self, option.name) != option.default
+            if option.name not in BESIDE_PAPER and asked and self._given(option.name):
+                word = option.name.replace("_", "-")
+                raise EquipoiseError(f"--{word} cannot be changed with --paper")
+        check_dt(self.dt)
+        if self.out is not None:
+            check_folder(self.out, replace=self.force)
+        done = paper_walk(
+            load(self.robot, self.settings), engine=self.engine, dt=self.dt
+        )
+        if self.out is not None:
+            from equipoise.show.report import report
+
+            run = with_summary(
+                done.run, {**done.run.summary, "command": command_line()}
+            )
+            page = report(run, f"walk {self.robot} --paper", command_line())
+            run.save(self.out, report=page, replace=self.force)
+        try:
+            print_paper(done)
+            if self.out is not None:
+                print(f"written: {printable(str(self.out))}", flush=True)
+        except BrokenPipeError:  # the run is kept, and its status
+            drop_output()
+        return 0 if done.walks else 1
+
+    def _given(self, name: str) -> bool:
+        return getattr(self, name) not in (None, ())
+
+
+def print_paper(done: PaperWalk) -> None:
+    """Print the table of the paper's experiment, and what had to be assumed."""
+    from equipoise.simulation.paper_walk import Printed
+
+    printed = Printed()
+    numbers = ("mean [m]", "max [m]", "min [m]", "ZMP inside", "ms a point")
+    table = make_table("CoM error", *numbers, "outcome", numbers=numbers)
+    table.add_row(
+        "CCG, as printed in the paper",
+        f"{printed.mean:.4f}",
+        f"{printed.largest:.4f}",
+        f"{printed.smallest:.5f}",
+        "–",
+        f"{1e3 * printed.time_a_point:.3f}",
+        "walks 6 steps",
+    )
+    table.add_row("constant vector, as printed", *"–––––", "falls in step 4")
+    for row in done.rows:
+        outcome = f"stays up, {row.steps} steps"
+        if row.fell_at is not None:
+            outcome = f"falls at {row.fell_at:.2f} s, after {row.steps} steps"
+        table.add_row(
+            row.method,
+            f"{row.mean:.4f}",
+            f"{row.largest:.4f}",
+            f"{row.smallest:.5f}",
+            f"{100 * row.zmp_inside:.0f} %",
+            f"{1e3 * row.time_a_point:.3f}",
+            outcome,
+        )
+    console = make_console()
+    engine = done.run.summary["engine"]
+    title = f"The walk of [Sanliturk2024], open loop, engine {engine}"
+    console.print(title, style="bold", soft_wrap=True)
+    console.print(table)
+    for line in done.assumptions:
+        console.print(printable(f"assumed: {line}"), soft_wrap=True)
+    baseline = next(row for row in done.rows if row.key == "constant")
+    if baseline.fell_at is None:
+        console.print(
+            "note: the constant vector does not fall here, unlike in the paper; its "
+            f"CoM is up to {baseline.largest:.2f} m off, its ZMP at an edge "
+            f"{100 * (1 - baseline.zmp_inside):.0f} % of the time",
+            soft_wrap=True,
+        )
+    if not done.walks:
+        console.print("note: CCG falls here, unlike in the paper", soft_wrap=True)
