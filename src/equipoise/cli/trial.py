@@ -199,7 +199,8 @@ def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a reader wants to see first, as text."""
     from equipoise.show.labels import readable_figures
 
-    hidden = ["sentence", "checks", "versions", "command", "robot", "verb", "notices"]
+    hidden = ["sentence", "checks", "versions", "command", "robot", "verb"]
+    hidden += ["notices", "assumptions"]
     if not figures["steps_done"]:
         hidden.append("steps_done")
     yield from readable_figures(figures, tuple(hidden))

@@ -58,7 +58,7 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
     of_leg = f"of the leg length, {leg:.3f} m"
     of_beat = f"√(z/g) = {beat:.3f} s, z the height of the CoM in standing"
     defaults: dict[str, tuple[float, str]] = {
-        "length": (round(LENGTH * leg, 3), f"{LENGTH:g} {of_leg}"),
+        "length": ((round(LENGTH * leg, 3) or LENGTH * leg), f"{LENGTH:g} {of_leg}"),
         "height": (0.0, "level walk"),
         "width": (apart, "feet at the start" if footsteps else "standing posture"),
         "step_time": (round(STEP_TIME * beat, 2), f"{STEP_TIME:g} {of_beat}"),
@@ -66,7 +66,10 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
         "start_time": (round(START_TIME * beat, 2), f"{START_TIME:g} {of_beat}"),
         "stop_time": (round(START_TIME * beat, 2), f"{START_TIME:g} {of_beat}"),
         "hold": (round(HOLD * beat, 2), f"{HOLD:g} {of_beat}"),
-        "clearance": (round(CLEARANCE * leg, 3), f"{CLEARANCE:g} {of_leg}"),
+        "clearance": (
+            (round(CLEARANCE * leg, 3) or CLEARANCE * leg),
+            f"{CLEARANCE:g} {of_leg}",
+        ),
         "com_height": (round(standing, 3), "standing posture"),
         "gravity": (gravity, "the robot's model"),
     }

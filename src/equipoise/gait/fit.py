@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
-from equipoise.gait.motion import check_reached, targets_of
+from equipoise.gait.motion import LONGEST_WALK, check_reached, targets_of
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.robot.model import Robot
@@ -19,6 +19,7 @@ from equipoise.robot.model import Robot
 SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
 # Points of the path that are tried [s].
 TRIED = 0.02
+MOST_STEPS = 300
 SHORTENED = ("length", "clearance")
 
 
@@ -36,7 +37,14 @@ def fit_walk(robot: Robot, steps: int = 6, **asked: Any) -> Gait:
     Raises:
         EquipoiseError: If no walk can be followed: when and how far off.
     """
+    if steps > MOST_STEPS:
+        raise EquipoiseError(f"{steps} steps; at most {MOST_STEPS} are planned at once")
     first = plan_walk(robot, steps, **asked)
+    if first.duration > LONGEST_WALK:
+        raise EquipoiseError(
+            f"a walk of {first.duration:.0f} s; at most {LONGEST_WALK:g} s are planned "
+            "at once: fewer or faster steps"
+        )
     free = [name for name in SHORTENED if asked.get(name) is None]
     if asked.get("footsteps") is not None:
         free = [name for name in free if name != "length"]

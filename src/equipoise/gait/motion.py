@@ -24,6 +24,12 @@ PASSES = 5
 CLOSE = 1e-3
 # Knots of the filter's correction [s].
 KNOT = 0.02
+# A pass of the filter must be better than the one before by this factor.
+BETTER = 0.95
+SHORTEST_DT, LONGEST_DT = 1e-4, 0.02
+LONGEST_WALK = 600.0
+# From one point to the next a joint moves by less than this [rad or m].
+LARGEST_JUMP = 0.2
 
 
 class MotionPoint(NamedTuple):
@@ -130,36 +136,70 @@ def solve(
         raise EquipoiseError(
             f"the gait was planned for {gait.robot_name}, not for {robot.name}"
         )
+    if not SHORTEST_DT <= dt <= LONGEST_DT:
+        raise EquipoiseError(
+            f"points every {dt:g} s; {SHORTEST_DT:g} to {LONGEST_DT:g} s is possible"
+        )
+    if gait.duration > LONGEST_WALK:
+        raise EquipoiseError(
+            f"a walk of {gait.duration:.0f} s; at most {LONGEST_WALK:g} s are solved "
+            "at once: fewer or faster steps"
+        )
     time: Array = dt * np.arange(round(gait.duration / dt) + 1, dtype=np.float64)
     planned = np.array(gait.at(time).zmp)
+    best = _followed(robot, gait, time, planned, posture)
     knots = np.append(np.arange(0.0, gait.duration - 0.5 * KNOT, KNOT), gait.duration)
-    shift = np.zeros((len(knots), 2))
-    current, passes = gait, 0
-    while True:
-        targets = targets_of(current, time)
-        found = solve_com(robot, targets, posture=posture)
-        check_reached(robot, found, time)
-        actual = true_zmp(robot, found.q, dt, planned[:, 2])
-        off = actual - planned[:, :2]
-        if not dynamics_filter or passes == PASSES or np.abs(off).max() < CLOSE:
+    shift, passes = np.zeros((len(knots), 2)), 0
+    while dynamics_filter and passes < PASSES and best.worst > CLOSE:
+        off = best.zmp - planned[:, :2]
+        moved = shift - np.stack(
+            [np.interp(knots, time, off[:, axis]) for axis in range(2)], axis=1
+        )
+        try:
+            corrected = gait.with_zmp_shift(knots, moved)
+            tried = _followed(robot, corrected, time, planned, posture)
+        except EquipoiseError:  # the correction asks for too much: keep what there is
             break
-        for axis in range(2):
-            shift[:, axis] -= np.interp(knots, time, off[:, axis])
-        current, passes = gait.with_zmp_shift(knots, shift), passes + 1
+        if tried.worst > BETTER * best.worst:
+            break
+        best, shift, passes = tried, moved, passes + 1
+    found = best.solution
     v = velocities(robot, found.q, dt)
     check_speeds(robot, v, time)
+    check_smooth(robot, found.q, time)
     return Motion(
         robot,
-        current,
+        best.gait,
         frozen_array(time),
         found.q,
         frozen_array(v),
-        targets.com,
-        frozen_array(actual),
+        best.targets.com,
+        frozen_array(best.zmp),
         frozen_array(planned[:, :2]),
         found,
         passes,
     )
+
+
+class _Followed(NamedTuple):
+    """A gait, the joints that follow it, and where the ZMP then is."""
+
+    gait: Gait
+    targets: ComTargets
+    solution: ComSolution
+    zmp: Array
+    worst: float
+
+
+def _followed(
+    robot: Robot, gait: Gait, time: Array, planned: Array, posture: ArrayLike | None
+) -> _Followed:
+    targets = targets_of(gait, time)
+    found = solve_com(robot, targets, posture=posture)
+    check_reached(robot, found, time)
+    actual = true_zmp(robot, found.q, float(time[1] - time[0]), planned[:, 2])
+    worst = float(np.abs(actual - planned[:, :2]).max())
+    return _Followed(gait, targets, found, actual, worst)
 
 
 def targets_of(gait: Gait, time: Array) -> ComTargets:
@@ -190,6 +230,21 @@ def check_reached(robot: Robot, found: ComSolution, time: Array) -> None:
         f"{found.com_error[worst]:.4f} m off ({len(missed)} of {len(time)} points); a "
         "lower CoM, or shorter steps, may help"
     )
+
+
+def check_smooth(robot: Robot, q: Array, time: Array) -> None:
+    """Refuse a motion in which a joint jumps: a knee that snaps through.
+
+    Raises:
+        EquipoiseError: Which joint, when and how far.
+    """
+    jumps = np.abs(np.diff(joint_positions(robot, q), axis=0))
+    row, joint = np.unravel_index(int(jumps.argmax()), jumps.shape)
+    if jumps[row, joint] > LARGEST_JUMP:
+        raise EquipoiseError(
+            f"{robot.name}: joint '{degree_names(robot)[joint]}' would jump by "
+            f"{jumps[row, joint]:.2f} at {time[row]:.3f} s; a lower CoM may help"
+        )
 
 
 def check_speeds(robot: Robot, v: Array, time: Array) -> None:

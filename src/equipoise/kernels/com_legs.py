@@ -51,6 +51,8 @@ BASE, QUALITY = range(2)
 
 # Share of the trace of J Jᵀ that keeps it regular at straight knees.
 REGULAR = 1e-12
+# Points between those that are solved to find where pieces of a path begin.
+STRIDE = 20
 # A step turns no joint by more than this [rad or m].
 LONGEST = 0.3
 
@@ -471,6 +473,9 @@ def solve_legs(
 ) -> Found:
     """Solve all points of a path.
 
+    The path is cut into pieces, one a lane. Where each piece begins is found first, by
+    going along the path in larger strides.
+
     Args:
         legs: The legs.
         targets: Rows as the slots of a target say, shape (m, TARGETS, 3).
@@ -479,17 +484,48 @@ def solve_legs(
         tolerance: Error that is accepted [m or rad].
         most: Newton steps at one point.
     """
-    device, scalar = device_named("cpu"), wp.float64
-    width = lane_width(device, scalar)
+    device = device_named("cpu")
+    width = lane_width(device, wp.float64)
     count = len(targets)
-    pieces = min(width, count)
-    length = -(-count // pieces)
+    length = -(-count // width)
     rows = np.minimum(np.arange(width * length), count - 1).reshape(width, length)
-    laid = np.moveaxis(targets[rows], 0, -1)[None]  # (1, length, TARGETS, 3, width)
+    first = np.tile(base, (width, 1)), np.tile(joints, (width, 1))
+    if length > 1:
+        ahead = np.unique(
+            np.concatenate([np.arange(0, rows[-1, 0], STRIDE), rows[:, 0]])
+        )
+        known = _launch(
+            legs, np.repeat(targets[ahead][None], width, axis=0), first, tolerance, most
+        )
+        at = np.searchsorted(ahead, rows[:, 0])
+        first = known.base[0, at], known.joints[0, at]
+    found = _launch(legs, targets[rows], first, tolerance, most)
+    return Found(
+        *(values.reshape(width * length, *values.shape[2:])[:count] for values in found)
+    )
+
+
+def _launch(
+    legs: LegArrays,
+    targets: Floats,
+    first: tuple[Floats, Floats],
+    tolerance: float,
+    most: int,
+) -> Found:
+    """Solve pieces of a path, one a lane; results have the lanes as first axis.
+
+    Args:
+        legs: The legs.
+        targets: Shape (width, length, TARGETS, 3).
+        first: Bases (width, 3) and joints (width, 2 n) to begin with.
+        tolerance: Error that is accepted [m or rad].
+        most: Newton steps at one point.
+    """
+    device, scalar = device_named("cpu"), wp.float64
+    width, length = targets.shape[:2]
     types, lanes = make_com_legs(scalar, width), make_lanes(scalar, width)
     number = 2 * legs.mass.shape[1]
-    slide = 1.0 - legs.turns
-    figures = np.stack([legs.turns, slide, legs.mass], axis=-1)
+    figures = np.stack([legs.turns, 1.0 - legs.turns, legs.mass], axis=-1)
     limits = np.stack([legs.lower, legs.upper, np.zeros_like(legs.lower)], axis=-1)
 
     def array(values: Floats, dtype: Any) -> wp.array[Any]:
@@ -514,16 +550,18 @@ def solve_legs(
             struct,
             tolerance,
             most,
-            array(laid, lanes.Lanes3),
-            array(np.repeat(base[:, None], width, axis=1)[None], lanes.Lanes3),
-            array(np.repeat(joints[:, None], width, axis=1)[None], lanes.Lanes),
+            array(np.moveaxis(targets, 0, -1)[None], lanes.Lanes3),
+            array(first[0].T[None], lanes.Lanes3),
+            array(first[1].T[None], lanes.Lanes),
             wp.zeros((number, SLOTS, 1), dtype=lanes.Lanes3, device=device),
             wp.zeros((2 * NUMBERS, 1), dtype=lanes.Lanes, device=device),
             angles,
             results,
         ]
     launch(types.solve, 1, inputs, device)
-    moved = np.moveaxis(angles.numpy()[0], -1, 0).reshape(-1, number)[:count]
-    known = np.moveaxis(results.numpy()[0], -1, 0).reshape(-1, 2, 3)[:count]
-    quality = known[:, QUALITY]
-    return Found(known[:, BASE], moved, quality[:, 0], quality[:, 1], quality[:, 2])
+    moved = np.moveaxis(angles.numpy()[0], -1, 0)
+    known = np.moveaxis(results.numpy()[0], -1, 0)
+    quality = known[:, :, QUALITY]
+    return Found(
+        known[:, :, BASE], moved, quality[..., 0], quality[..., 1], quality[..., 2]
+    )

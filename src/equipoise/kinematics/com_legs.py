@@ -28,8 +28,8 @@ SIDES: tuple[Side, Side] = ("left", "right")
 TOLERANCE = 1e-10
 MOST_STEPS = 40
 BASE = 1
-# Share of its range by which a joint is kept off its ends in the first guess.
-SLACK = 0.1
+# Share of the way to the middle of its range that a joint is bent in the first guess.
+BEND = 0.15
 
 
 def solve_com(
@@ -68,20 +68,26 @@ def solve_com(
     upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
     attitude = targets.torso @ upright
     rest = _moment_of_the_rest(robot, chains, start)
+    begin = held[0]
     rows = np.empty((len(targets), com_legs.TARGETS, 3))
     rows[:, com_legs.TARGET_COM] = targets.com
-    rows[:, com_legs.BASE_X : com_legs.BASE_Z + 1] = np.swapaxes(attitude, 1, 2)
-    rows[:, com_legs.REST] = (attitude @ rest[..., None])[..., 0]
+    # legs may hang on another body than the root: a waist, which is held
+    hub = _hub(robot, chains, begin)
+    to_hub = attitude @ hub[:3, 3]
+    turned = attitude @ hub[:3, :3]
+    rows[:, com_legs.BASE_X : com_legs.BASE_Z + 1] = np.swapaxes(turned, 1, 2)
+    held_mass = robot.mass - float(legs.mass.sum())
+    moment = (attitude @ rest[..., None])[..., 0]
+    rows[:, com_legs.REST] = moment - held_mass * to_hub
     soles = ((com_legs.LEFT_X, targets.left), (com_legs.RIGHT_X, targets.right))
     for first, pose in soles:
         rows[:, first : first + 4] = np.swapaxes(pose[:, :3, :], 1, 2)
     columns = robot_columns(robot, chains)
-    begin = held[0]
-    joints = _off_their_stops(begin[columns], legs)
+    joints = _bent(begin[columns], legs)
     found = com_legs.solve_legs(
-        legs, rows, begin[:3], joints, tolerance, max_iterations
+        legs, rows, begin[:3] + to_hub[0], joints, tolerance, max_iterations
     )
-    held[:, :3] = found.base
+    held[:, :3] = found.base - to_hub
     held[:, 3:7] = _quaternions(attitude)
     held[:, columns] = found.joints
     placed = found.sole_error <= tolerance
@@ -121,8 +127,11 @@ def _chains(robot: Robot) -> list[list[int]]:
             f"{robot.name}: its legs have {left} and {right} joints; equally many are "
             "needed, and at least six, to place a sole anyhow"
         )
+    hubs = {int(robot.model.parents[chain[0]]) for chain in chains}
+    if len(hubs) > 1:
+        raise EquipoiseError(f"{robot.name}: its legs do not hang on the same body")
     for chain in chains:
-        for above, body in zip([BASE, *chain], chain, strict=False):
+        for above, body in zip([*hubs, *chain], chain, strict=False):
             joint = robot.model.joints[body]
             if joint.nq != 1 or robot.model.parents[body] != above:
                 raise EquipoiseError(
@@ -130,6 +139,18 @@ def _chains(robot: Robot) -> list[list[int]]:
                     "not turn or slide between limits on the joint before it"
                 )
     return chains
+
+
+def _hub(robot: Robot, chains: list[list[int]], held: Array) -> Array:
+    """Return the kernel axes of the body that the legs hang on in the root, (4, 4)."""
+    from equipoise.kernels.tree import in_kernel_axes
+
+    data = robot.data
+    pin.forwardKinematics(robot.model, data, held)
+    body = int(robot.model.parents[chains[0][0]])
+    pose = np.array(data.oMi[BASE].actInv(data.oMi[body]).homogeneous)
+    pose[:3, :3] = pose[:3, :3] @ in_kernel_axes(tree_arrays(robot)).alignment[body]
+    return pose
 
 
 def _carriers(robot: Robot, chains: list[list[int]]) -> NDArray[np.int64]:
@@ -189,14 +210,15 @@ def _leg_arrays(robot: Robot, chains: list[list[int]], held: Array) -> LegArrays
     )
 
 
-def _off_their_stops(joints: Array, legs: LegArrays) -> Array:
-    """Return joints bent a little where they are at, or near, an end of their range.
+def _bent(joints: Array, legs: LegArrays) -> Array:
+    """Return joints moved a little towards the middle of their ranges.
 
     A straight knee could bend either way, and may only bend one.
     """
     lower, upper = legs.lower.ravel(), legs.upper.ravel()
-    margin = np.where(np.isfinite(upper - lower), SLACK * (upper - lower), 0.0)
-    return np.clip(joints, lower + margin, upper - margin)
+    ranged = np.isfinite(upper - lower)
+    middle = np.where(ranged, 0.5 * (lower + upper), joints)
+    return np.asarray(joints + BEND * (middle - joints))
 
 
 def _moment_of_the_rest(robot: Robot, chains: list[list[int]], posture: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.log.run import Run
@@ -53,6 +54,10 @@ def walk(
         The run; ``achieved`` if all steps were done, the CoM stayed near its plan and
         the ZMP inside the soles.
     """
+    if motion.robot.name != robot.name:
+        raise EquipoiseError(
+            f"the motion was solved for {motion.robot.name}, not for {robot.name}"
+        )
     world = world or trial_world(robot, terrain, mode)
     seconds = dt * int(motion.duration / dt + 1e-6)
     run = simulate(
@@ -93,7 +98,11 @@ def walk(
         },
         "gait": gait_figures(motion.gait),
         "checks": checks,
-        "sentence": _sentence(world, fell, done, wanted, error),
+        "sentence": _sentence(world, fell, done, wanted, error, checks),
+        "assumptions": [
+            f"gait: {name}: {origin}"
+            for name, origin in motion.gait.parameters.origins.items()
+        ],
         **described_world(world),
     }
     return with_summary(run, figures)
@@ -130,14 +139,21 @@ def gait_figures(gait: Gait) -> dict[str, Any]:
 
 
 def _sentence(
-    world: World, fell: float | None, done: int, wanted: int, error: float
+    world: World,
+    fell: float | None,
+    done: int,
+    wanted: int,
+    error: float,
+    checks: list[dict[str, Any]],
 ) -> str:
     name, ground = world.robot.name, world.terrain.describe()
     if fell is not None:
         return (
             f"{name} fell at {fell:.2f} s, after {done} of {wanted} steps on {ground}."
         )
+    failed = [check["name"] for check in checks if not check["passed"]]
+    but = f"; beyond its limit: {', '.join(failed)}" if failed else ""
     return (
         f"{name} walked {done} of {wanted} steps on {ground}, its centre of mass "
-        f"{1e3 * error:.1f} mm from its plan on average."
+        f"{1e3 * error:.1f} mm from its plan on average{but}."
     )

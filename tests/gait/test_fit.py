@@ -1,0 +1,105 @@
+"""Walks that joints can follow: shorter where they must be, and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import equipoise as eq
+from equipoise.errors import EquipoiseError
+from equipoise.gait.fit import SHARES, fit_walk
+from equipoise.gait.footsteps import Footsteps
+from equipoise.gait.motion import solve
+from equipoise.gait.plan import plan_walk
+from equipoise.gait.walks import standing_feet, walk
+
+TIGHT = ["icub", "romeo"]
+WIDE = ["humanoid", "itu-biped", "mahru-1", "g1", "talos"]
+
+
+@pytest.fixture
+def tight(request: pytest.FixtureRequest) -> eq.Robot:
+    """A robot whose joints do not allow the default step."""
+    return eq.load(request.getfixturevalue(f"{request.param}_urdf"))
+
+
+@pytest.mark.parametrize("tight", TIGHT, indirect=True)
+def test_tight_joints_get_shorter_steps_and_say_so(tight: eq.Robot) -> None:
+    """Length and clearance shrink by one share, and their origins tell why."""
+    asked, fitted = plan_walk(tight, 3).parameters, fit_walk(tight, 3).parameters
+    assert asked.length is not None
+    assert fitted.length is not None
+    share = fitted.length / asked.length
+    assert 0.0 < share < 1.0
+    assert any(share == pytest.approx(s) for s in SHARES)
+    assert fitted.clearance == pytest.approx(share * asked.clearance)
+    for name in ("length", "clearance"):
+        assert "joint limits" in fitted.origins[name]
+        assert f"{share:.2g} of the default" in fitted.origins[name]
+        assert asked.origins[name] in fitted.origins[name]
+        assert fitted.origins[name] in str(fitted)
+    for name in ("step_time", "width", "double_support", "com_height", "steps"):
+        assert "joint limits" not in fitted.origins[name]
+
+
+@pytest.mark.parametrize("tight", TIGHT, indirect=True)
+def test_figures_that_were_asked_for_are_never_changed(tight: eq.Robot) -> None:
+    """They are refused with the time and how far off, if joints cannot."""
+    planned = plan_walk(tight, 3).parameters
+    asked = {"length": planned.length, "clearance": planned.clearance}
+    with pytest.raises(EquipoiseError, match=r"at \d+\.\d+ s: soles stay 0\.\d+ m"):
+        fit_walk(tight, 3, **asked)
+
+
+def test_a_length_that_joints_allow_is_kept(icub_urdf: Path) -> None:
+    """A given length stays to the last digit, and so does a clearance."""
+    robot = eq.load(icub_urdf)
+    given = fit_walk(robot, 3, length=0.0512345).parameters
+    assert given.length == 0.0512345
+    assert given.origins["length"] == "as asked"
+    both = fit_walk(robot, 3, length=0.05, clearance=0.012).parameters
+    assert (both.length, both.clearance) == (0.05, 0.012)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_where_joints_allow_it_nothing_changes(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """The defaults of the plan stay, with their origins."""
+    known = name in eq.catalogue_names()
+    robot = eq.load(name if known else request.getfixturevalue(f"{name}_urdf"))
+    planned, fitted = plan_walk(robot, 2).parameters, fit_walk(robot, 2).parameters
+    assert fitted == planned
+
+
+def test_footsteps_are_never_changed(icub_urdf: Path) -> None:
+    """Given footsteps stay where they are, or are refused."""
+    robot = eq.load(icub_urdf)
+    feet = standing_feet(robot)
+    short: Footsteps = walk(feet, 3, length=0.05)
+    gait = fit_walk(robot, footsteps=short)
+    assert gait.footsteps.steps == short.steps
+    assert gait.parameters.steps == 3
+    with pytest.raises(EquipoiseError, match="cannot follow"):
+        fit_walk(robot, footsteps=walk(feet, 3, length=0.15))
+
+
+def test_what_was_fitted_can_be_solved(romeo_urdf: Path) -> None:
+    """All points of a fitted gait are reached, with the filter too."""
+    robot = eq.load(romeo_urdf)
+    motion = solve(robot, fit_walk(robot, 2))
+    assert motion.solution.converged.all()
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_no_steps_are_refused(steps: int) -> None:
+    """The number is in the error."""
+    with pytest.raises(EquipoiseError, match=f"a walk of {steps} steps"):
+        fit_walk(eq.load("itu-biped"), steps)
+
+
+def test_a_leg_with_too_few_joints_is_refused() -> None:
+    """Robots that cannot place a sole anyhow are told so."""
+    with pytest.raises(EquipoiseError, match="at least six"):
+        fit_walk(eq.load("three-link"), 2)

@@ -1,0 +1,199 @@
+"""Walks in simulation: every robot does its steps, open loop, near its plan."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.gait.fit import fit_walk
+from equipoise.gait.motion import Motion, solve
+from equipoise.gait.plan import plan_walk
+from equipoise.log.run import Run
+from equipoise.simulation.simulate import EngineName
+from equipoise.simulation.terrain import Flat, Slope
+from equipoise.simulation.walk import gait_figures, steps_done, walk
+
+WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]
+# Of the requirement: mean CoM error [m], and share of time with the ZMP inside.
+MEAN_ERROR = 5e-3
+INSIDE = 0.95
+
+
+@cache
+def planned(source: str, steps: int, *, filtered: bool = True) -> Motion:
+    """Return a walk of a robot, solved once."""
+    robot = eq.load(source)
+    return solve(robot, fit_walk(robot, steps), dynamics_filter=filtered)
+
+
+@cache
+def simulated(
+    source: str, steps: int, *, filtered: bool = True, engine: EngineName = "native"
+) -> Run:
+    """Return a walk of a robot on flat ground, simulated once."""
+    motion = planned(source, steps, filtered=filtered)
+    return walk(motion.robot, motion, Flat(), engine=engine)
+
+
+@pytest.mark.parametrize("name", WALKERS)
+def test_every_robot_walks(name: str, request: pytest.FixtureRequest) -> None:
+    """No fall, all steps done, CoM within millimetres of its plan, ZMP in the soles."""
+    known = name in eq.catalogue_names()
+    source = name if known else str(request.getfixturevalue(f"{name}_urdf"))
+    steps = 6 if known else 4
+    figures = simulated(source, steps).summary
+    assert figures["achieved"] is True, figures["sentence"]
+    assert figures["fell_at_s"] is None
+    assert figures["steps_done"] == figures["steps_wanted"] == steps
+    assert figures["com_error_m"]["mean"] <= MEAN_ERROR
+    assert figures["zmp_inside_share"] >= INSIDE
+    assert figures["solver"]["com_error_m"] <= 1e-9
+    assert figures["solver"]["sole_error_m"] <= 1e-9
+    assert all(check["passed"] for check in figures["checks"])
+
+
+def test_mujoco_walks_the_same_gait() -> None:
+    """The other engine agrees: it walks, and its CoM is where it is in ours."""
+    native, other = (
+        simulated("itu-biped", 6, engine=engine) for engine in ("native", "mujoco")
+    )
+    assert other.summary["engine"] == "mujoco"
+    assert other.summary["achieved"] is True, other.summary["sentence"]
+    assert other.summary["com_error_m"]["mean"] <= MEAN_ERROR
+    assert other.summary["zmp_inside_share"] >= INSIDE
+    assert np.abs(native.com - other.com).max() < 0.01
+
+
+def test_it_ends_where_the_footsteps_end() -> None:
+    """Feet and CoM travel as far as planned, over as much time."""
+    run, motion = simulated("itu-biped", 6), planned("itu-biped", 6)
+    length = motion.gait.parameters.length
+    assert length is not None
+    travelled = run.com[-1] - run.com[0]
+    # the last of six steps brings the feet together
+    assert travelled[0] == pytest.approx(5 * length, abs=5e-3)
+    assert travelled[1] == pytest.approx(0.0, abs=5e-3)
+    assert run.time[-1] == pytest.approx(motion.duration, abs=0.02)
+
+
+def test_the_ground_carries_the_weight() -> None:
+    """Averaged from rest to rest, forces add up to the weight and no push."""
+    run = simulated("itu-biped", 6)
+    mass = eq.load("itu-biped").mass
+    force = run.contact_force.sum(axis=1).mean(axis=0)
+    assert force[2] == pytest.approx(9.80665 * mass, rel=0.01)
+    assert np.abs(force[:2]).max() < 0.01 * 9.80665 * mass
+
+
+def test_feet_are_loaded_in_turn() -> None:
+    """In single support the foot in the air carries nothing, the other all."""
+    run, motion = simulated("itu-biped", 6), planned("itu-biped", 6)
+    weight = 9.80665 * motion.robot.mass
+    swings = [phase for phase in motion.gait.phases if phase.support != "both"]
+    assert [phase.support for phase in swings] == ["left", "right"] * 3
+    for phase in swings:
+        middle = np.abs(run.time - (phase.start + phase.end) / 2.0).argmin()
+        stance = phase.support
+        swing = "left" if stance == "right" else "right"
+        assert run.foot_wrench[swing][middle, 2] == 0.0
+        assert run.foot_wrench[stance][middle, 2] == pytest.approx(weight, rel=0.3)
+
+
+def test_the_zmp_is_where_it_was_meant() -> None:
+    """The simulated ZMP follows the planned one to centimetres, where it is still."""
+    run, motion = simulated("itu-biped", 6), planned("itu-biped", 6)
+    meant = np.stack(
+        [np.interp(run.time, motion.time, motion.zmp_planned[:, a]) for a in range(2)],
+        axis=1,
+    )
+    off = np.linalg.norm(run.zmp[:, :2] - meant, axis=1)[run.supported]
+    assert np.median(off) < 0.01
+    assert np.quantile(off, 0.9) < 0.04
+
+
+def test_a_fall_is_told_with_its_steps() -> None:
+    """Heavy legs without the filter: it falls on the way, and all of it is told."""
+    run = simulated("itu-biped", 6, filtered=False)
+    figures = run.summary
+    assert figures["achieved"] is False
+    fell = figures["fell_at_s"]
+    assert fell is not None
+    assert 0 < figures["steps_done"] < figures["steps_wanted"] == 6
+    assert figures["steps_done"] == steps_done(
+        planned("itu-biped", 6, filtered=False).gait, fell
+    )
+    told = f"fell at {fell:.2f} s, after {figures['steps_done']} of 6 steps"
+    assert told in figures["sentence"]
+    assert figures["solver"]["filter_passes"] == 0
+
+
+def test_steps_count_when_their_swing_has_ended() -> None:
+    """Before the first touch-down none is done; without a fall all are."""
+    gait = plan_walk(eq.load("itu-biped"), 4)
+    ends = [phase.end for phase in gait.phases if phase.support != "both"]
+    assert steps_done(gait, None) == 4
+    assert steps_done(gait, 0.0) == 0
+    for number, end in enumerate(ends, start=1):
+        assert steps_done(gait, end - 1e-6) == number - 1
+        assert steps_done(gait, end + 1e-6) == number
+
+
+def test_the_same_walk_twice_is_the_same_bytes() -> None:
+    """Nothing is random: plan, joints and run are equal to the last bit."""
+    runs = []
+    for _ in range(2):
+        robot = eq.load("mahru-1")
+        motion = solve(robot, fit_walk(robot, 2))
+        runs.append((motion, walk(robot, motion, Flat())))
+    (first, first_run), (second, second_run) = runs
+    assert first.q.tobytes() == second.q.tobytes()
+    assert first.com.tobytes() == second.com.tobytes()
+    assert first_run.com.tobytes() == second_run.com.tobytes()
+    assert first_run.contact_force.tobytes() == second_run.contact_force.tobytes()
+
+
+@pytest.mark.parametrize("dt", [5e-4, 2e-3])
+def test_the_time_step_does_not_decide(dt: float) -> None:
+    """With half and twice the time step it walks just the same."""
+    motion = planned("itu-biped", 2)
+    run = walk(motion.robot, motion, Flat(), dt=dt)
+    assert run.summary["achieved"] is True
+    assert run.summary["dt_s"] == dt
+    assert run.summary["duration_s"] == pytest.approx(motion.duration, abs=2 * dt)
+
+
+def test_it_walks_up_a_slope() -> None:
+    """Ground that the gait knows is walked on; the robot comes up with it."""
+    robot, ground = eq.load("itu-biped"), Slope(0.05)
+    motion = solve(robot, fit_walk(robot, 3, ground=ground))
+    run = walk(robot, motion, ground)
+    assert run.summary["achieved"] is True, run.summary["sentence"]
+    travelled = run.com[-1] - run.com[0]
+    rise = ground.height(float(travelled[0]), 0.0) - ground.height(0.0, 0.0)
+    assert travelled[2] == pytest.approx(rise, abs=5e-3)
+    assert abs(travelled[2]) > 0.01
+
+
+def test_servos_walk_too() -> None:
+    """With the drives' gains and limits it does its steps, farther from its plan."""
+    motion = planned("mahru-1", 3)
+    ideal = walk(motion.robot, motion, Flat())
+    servo = walk(motion.robot, motion, Flat(), mode="servo")
+    assert servo.summary["achieved"] is True, servo.summary["sentence"]
+    errors = [run.summary["com_error_m"]["mean"] for run in (ideal, servo)]
+    assert errors[0] < errors[1] <= MEAN_ERROR
+
+
+def test_figures_of_the_gait_are_plain() -> None:
+    """Numbers with units in their names, as the plan has them."""
+    gait = plan_walk(eq.load("itu-biped"), 2, step_time=1.0, first="left")
+    figures = gait_figures(gait)
+    assert figures["step_time_s"] == 1.0
+    assert figures["first"] == "left"
+    assert figures["steps"] == 2
+    assert figures["length_m"] == gait.parameters.length
+    for value in figures.values():
+        assert isinstance(value, (int, float, str))
