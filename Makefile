@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := .venv-peers
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test bench docs clean
@@ -25,7 +26,7 @@ test: install ## Lint, check types and imports, run every test, build the docs
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n 2
 
-bench: install ## Measure; write build/bench.json and print a table
+bench: install $(PEERS)/.installed ## Measure; write build/bench.json and print a table
 	@mkdir -p build
 	$(BIN)/python -m benchmarks
 
@@ -35,10 +36,16 @@ docs: install ## Build the site in build/docs
 	@echo "build/docs/index.html"
 
 clean: ## Remove .venv and all that was built
-	rm -rf $(VENV) build dist docs/generated .hypothesis .import_linter_cache \
+	rm -rf $(VENV) $(PEERS) build dist docs/generated .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune \
 		-exec rm -rf {} + 2>/dev/null || true
+
+# Peers that need another Pinocchio.
+$(PEERS)/.installed:
+	"$(PYTHON)" -m venv $(PEERS)
+	-$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
+		placo pin-pink daqp && touch $@
 
 $(STAMP): pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \

@@ -12,12 +12,12 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import com_jacobian, steps
+from benchmarks import com_jacobian, legs, steps
 from benchmarks.measure import Row, measure
 from equipoise.errors import EquipoiseError
 
 # Each module gives a function comparisons(device, seed); add new ones here.
-WORKS = (com_jacobian, steps)
+WORKS = (com_jacobian, steps, legs)
 PACKAGES = ("equipoise", "warp-lang", "pin", "numpy", "mujoco")
 
 

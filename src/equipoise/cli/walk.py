@@ -64,6 +64,9 @@ class Walk(RunOptions):
     unfiltered: bool = False
     """Do not correct the centre of mass for what the pendulum leaves out."""
 
+    adapt: bool = False
+    """Take the nearest CoM height that can be followed, if the one wanted cannot."""
+
     servo: bool = False
     """Joints are servos with the limits of the drives, not ideal."""
 
@@ -81,7 +84,7 @@ class Walk(RunOptions):
 
         def simulate(world: World, progress: Callable[[float], None]) -> Run:
             robot = world.robot
-            gait = fit_walk(robot, self.steps, **self._asked(world))
+            gait = fit_walk(robot, self.steps, adapt=self.adapt, **self._asked(world))
             return walk(
                 robot,
                 solve(robot, gait, dynamics_filter=not self.unfiltered),

@@ -17,13 +17,17 @@ from equipoise.robot.model import Robot
 # What is not asked for is shortened by these shares, one after the other, until joints
 # can follow.
 SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
+# A CoM that may be lower is tried at these shares of its height.
+LOWER = (1.0, 0.98, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8)
 # Points of the path that are tried [s].
 TRIED = 0.02
 MOST_STEPS = 300
 SHORTENED = ("length", "clearance")
 
 
-def fit_walk(robot: Robot, steps: int = 6, **asked: Any) -> Gait:
+def fit_walk(
+    robot: Robot, steps: int = 6, *, adapt: bool = False, **asked: Any
+) -> Gait:
     """Plan a walk within joint limits.
 
     As :func:`~equipoise.gait.plan.plan_walk`; where its step length and clearance are
@@ -32,6 +36,8 @@ def fit_walk(robot: Robot, steps: int = 6, **asked: Any) -> Gait:
     Args:
         robot: The robot; each leg has six joints or more.
         steps: How many.
+        adapt: Whether the CoM may be lower than asked for, down to the nearest height
+            that can be followed.
         asked: Options of ``plan_walk``.
 
     Raises:
@@ -39,6 +45,25 @@ def fit_walk(robot: Robot, steps: int = 6, **asked: Any) -> Gait:
     """
     if steps > MOST_STEPS:
         raise EquipoiseError(f"{steps} steps; at most {MOST_STEPS} are planned at once")
+    problem: EquipoiseError | None = None
+    for lower in LOWER if adapt else LOWER[:1]:
+        try:
+            height = asked.get("com_height")
+            if lower < 1.0:
+                height = lower * (height or plan_walk(robot, 2).parameters.com_height)
+            gait = _shortened(robot, steps, {**asked, "com_height": height})
+        except EquipoiseError as error:
+            problem = problem or error
+            continue
+        if lower == 1.0:
+            return gait
+        why = f"{lower:g} of what was asked for: the nearest that can be followed"
+        return _explained(gait, {"com_height": why})
+    raise problem or EquipoiseError(f"{robot.name} cannot walk")
+
+
+def _shortened(robot: Robot, steps: int, asked: dict[str, Any]) -> Gait:
+    """Plan a walk, with what was not asked for smaller if need be."""
     first = plan_walk(robot, steps, **asked)
     if first.duration > LONGEST_WALK:
         raise EquipoiseError(
@@ -59,19 +84,24 @@ def fit_walk(robot: Robot, steps: int = 6, **asked: Any) -> Gait:
             }
             gait = plan_walk(robot, steps, **{**asked, **smaller})
         time = np.arange(0.0, gait.duration, TRIED)
+        targets = targets_of(gait, time)
         try:
-            check_reached(robot, solve_com(robot, targets_of(gait, time)), time)
+            check_reached(robot, solve_com(robot, targets), time, targets)
         except EquipoiseError as error:
             problem = problem or error
             continue
-        return gait if share == 1.0 else _explained(gait, first, free, share)
+        if share == 1.0:
+            return gait
+        whys = {
+            name: f"{share:g} of the default "
+            f"({first.parameters.origins.get(name, '')}): joint limits"
+            for name in free
+        }
+        return _explained(gait, whys)
     raise problem or EquipoiseError(f"{robot.name} cannot walk")
 
 
-def _explained(gait: Gait, first: Gait, free: list[str], share: float) -> Gait:
-    """Return a gait that says where its shortened figures came from."""
-    origins = dict(gait.parameters.origins)
-    for name in free:
-        why = first.parameters.origins.get(name, "")
-        origins[name] = f"{share:g} of the default ({why}): joint limits"
+def _explained(gait: Gait, whys: dict[str, str]) -> Gait:
+    """Return a gait that says where its changed figures came from."""
+    origins = {**gait.parameters.origins, **whys}
     return replace(gait, parameters=replace(gait.parameters, origins=origins))

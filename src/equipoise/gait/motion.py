@@ -13,9 +13,11 @@ from equipoise.gait.gait import Gait
 from equipoise.gait.true_zmp import true_zmp, velocities
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
 DT = 1e-3
 # The dynamics filter moves the pendulum's ZMP at most this often, and only until the
@@ -196,7 +198,7 @@ def _followed(
 ) -> _Followed:
     targets = targets_of(gait, time)
     found = solve_com(robot, targets, posture=posture)
-    check_reached(robot, found, time)
+    check_reached(robot, found, time, targets)
     actual = true_zmp(robot, found.q, float(time[1] - time[0]), planned[:, 2])
     worst = float(np.abs(actual - planned[:, :2]).max())
     return _Followed(gait, targets, found, actual, worst)
@@ -213,22 +215,30 @@ def targets_of(gait: Gait, time: Array) -> ComTargets:
     return com_targets(table.com, table.soles["left"], table.soles["right"], turn)
 
 
-def check_reached(robot: Robot, found: ComSolution, time: Array) -> None:
+def check_reached(
+    robot: Robot, found: ComSolution, time: Array, targets: ComTargets
+) -> None:
     """Refuse a motion with points that were not reached.
 
     Raises:
-        EquipoiseError: When, and how far off.
+        EquipoiseError: When, which foot, and how far off.
     """
     missed = np.flatnonzero(~found.converged)
     if len(missed) == 0:
         return
     first = int(missed[0])
     worst = missed[np.argmax(np.maximum(found.com_error, found.foot_gap)[missed])]
+    wanted: dict[Side, Array] = {"left": targets.left, "right": targets.right}
+    off = {}
+    for side, poses in wanted.items():
+        gap = sole_pose(robot, found.q[worst], side) - poses[worst]
+        off[side] = float(np.linalg.norm(gap[:3, 3]))
+    foot = max(off, key=lambda side: off[side])
     raise EquipoiseError(
-        f"{robot.name} cannot follow the gait at {time[first]:.3f} s: soles stay "
-        f"{found.foot_gap[worst]:.4f} m or rad and the CoM "
-        f"{found.com_error[worst]:.4f} m off ({len(missed)} of {len(time)} points); a "
-        "lower CoM, or shorter steps, may help"
+        f"{robot.name} cannot follow the gait at {time[first]:.3f} s: at "
+        f"{time[worst]:.3f} s the {foot} foot stays {off[foot]:.4f} m and the CoM "
+        f"{found.com_error[worst]:.4f} m off ({len(missed)} of {len(time)} points); "
+        "another CoM height, shorter or lower steps may help"
     )
 
 
