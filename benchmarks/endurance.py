@@ -28,6 +28,7 @@ from equipoise.simulation.world import make_world
 DT = 1e-3
 PIECE = 10_000
 MANY = 1000
+CROWD = 256
 ROUNDS = 7
 START = (
     "import time; begin = time.perf_counter()\n"
@@ -100,7 +101,7 @@ def stand(seconds: float) -> None:
 def two_cores() -> None:
     """Print how much faster two threads are than one."""
     world = make_world(eq.load(g1_urdf()))
-    fleets = [Fleet(world, 64, DT, threads=threads) for threads in (1, 2)]
+    fleets = [Fleet(world, CROWD, DT, threads=threads) for threads in (1, 2)]
     command = hold(world, 500)
     for fleet in fleets:
         fleet.reset(world.robot.standing)
