@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_bvp, solve_ivp
 
+import equipoise as eq
 from equipoise.gait.lipm import at_rest_at_both_ends
 from equipoise.robot.description import Array
 
@@ -167,3 +168,15 @@ def test_arrays_are_read_only() -> None:
     for name in ("times", "zmp", "dcm", "stable"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(motion, name)[0] = 1.0
+
+
+def test_printed_pendulum_is_wrong_in_the_world() -> None:
+    """With steps in world coordinates the pendulum needs the ZMP: Eq. (12–13)."""
+    robot = eq.load("itu-biped")
+    gait = eq.plan_walk(robot, 6, length=0.3)
+    table = gait.at(np.linspace(0.0, gait.duration, 2000))
+    share = gait.parameters.omega**2
+    printed = table.com_acceleration[:, 0] - share * table.com[:, 0]
+    right = printed + share * table.zmp[:, 0]
+    assert np.abs(right).max() < 1e-9
+    assert np.abs(printed).max() > 5.0 * np.abs(table.com_acceleration[:, 0]).max()
