@@ -139,3 +139,22 @@ def test_short_legs_are_refused() -> None:
     )
     with pytest.raises(EquipoiseError, match="at least six"):
         solve_com(robot, path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_joints_without_limits_are_no_trouble() -> None:
+    """Legs whose joints have no limits are solved, and nothing is warned of."""
+    robot = eq.load("humanoid")
+    model = robot.model.copy()
+    model.lowerPositionLimit = np.full(model.nq, -np.inf)
+    model.upperPositionLimit = np.full(model.nq, np.inf)
+    free = eq.Robot(
+        robot.name,
+        model,
+        robot.description,
+        robot.limbs,
+        robot.soles,
+        robot.actuators,
+        robot.postures,
+    )
+    assert solve_com(free, stepping(robot, 20)).converged.all()

@@ -216,8 +216,9 @@ def _bent(joints: Array, legs: LegArrays) -> Array:
     A straight knee could bend either way, and may only bend one.
     """
     lower, upper = legs.lower.ravel(), legs.upper.ravel()
-    ranged = np.isfinite(upper - lower)
-    middle = np.where(ranged, 0.5 * (lower + upper), joints)
+    ranged = np.isfinite(lower) & np.isfinite(upper)
+    ends = [np.where(ranged, limit, joints) for limit in (lower, upper)]
+    middle = 0.5 * (ends[0] + ends[1])
     return np.asarray(joints + BEND * (middle - joints))
 
 
