@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import importlib.metadata
 import json
 import os
 import platform
@@ -15,10 +14,10 @@ from pathlib import Path
 from benchmarks import com_jacobian, legs, steps
 from benchmarks.measure import Row, measure
 from equipoise.errors import EquipoiseError
+from equipoise.simulation.simulate import versions
 
 # Each module gives a function comparisons(device, seed); add new ones here.
 WORKS = (com_jacobian, steps, legs)
-PACKAGES = ("equipoise", "warp-lang", "pin", "numpy", "mujoco")
 
 
 def main() -> int:
@@ -72,15 +71,6 @@ def cpu_name() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def versions() -> dict[str, str]:
-    """Return versions of Python and of the packages that matter."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
 
 
 def print_table(rows: list[Row]) -> None:

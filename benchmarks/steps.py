@@ -147,14 +147,13 @@ def _model(world: World) -> tuple[Any, Any]:
         contype=1,
         conaffinity=2,
     )
-    body_of_link = world.body_of_link
     names = world.robot.model.names
     for point in sole_points(world.robot):
-        body, pose = body_of_link[point.link]
+        body, position = world.in_body(point.link, point.position_in_link)
         spec.joint(names[body]).parent.add_geom(
             type=mujoco.mjtGeom.mjGEOM_SPHERE,
             size=[1e-4, 0.0, 0.0],
-            pos=pose[:3, :3] @ point.position_in_link + pose[:3, 3],
+            pos=position,
             contype=2,
             conaffinity=1,
             mass=0.0,

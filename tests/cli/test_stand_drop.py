@@ -11,42 +11,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from example_robots import example_robot
+from said import COMMON_KEYS, FILES, Say, names_in, repeatable, summary_of
 
 import equipoise as eq
-from equipoise.cli.main import run
 from equipoise.simulation.contacts import default_material
 
 COMMAND = [sys.executable, "-m", "equipoise"]
-COMPILING = "compiling kernels"
 GRAVITY = 9.80665
 ENGINES = ["native", "mujoco"]
 VERBS = ["stand", "drop"]
-FILES = ["report.html", "run.mcap", "summary.json"]
-COMMON_KEYS = {
-    "verb",
-    "robot",
-    "engine",
-    "achieved",
-    "fell_at_s",
-    "steps_done",
-    "com_error_m",
-    "zmp_margin_m",
-    "duration_s",
-    "dt_s",
-    "wall_s",
-    "realtime_factor",
-    "seed",
-    "versions",
-}
-# What differs between two runs of the same: time that passed, and the words.
-OF_ONE_RUN = ("wall_s", "realtime_factor", "command")
 OPTIONS = (
     "--engine",
     "--terrain",
@@ -57,61 +35,6 @@ OPTIONS = (
     "--out",
     "--force",
 )
-
-
-class Said(NamedTuple):
-    """What a command said, and its exit status."""
-
-    status: int
-    out: str
-    err: str
-
-
-Say = Callable[..., Said]
-
-
-@pytest.fixture
-def say(capfd: pytest.CaptureFixture[str]) -> Say:
-    """Run words of the command line in this process.
-
-    That kernels are being compiled is left out of what it said: only the first test
-    to need them sees it.
-    """
-
-    def do(*words: str | Path) -> Said:
-        capfd.readouterr()
-        status = run([str(word) for word in words])
-        out, err = capfd.readouterr()
-        lines = err.splitlines(keepends=True)
-        return Said(
-            status,
-            out,
-            "".join(line for line in lines if not line.startswith(COMPILING)),
-        )
-
-    return do
-
-
-def no_constant(name: str) -> float:
-    """Refuse what JSON has no word for."""
-    raise AssertionError(f"summary.json holds {name}")
-
-
-def summary_of(folder: Path) -> dict[str, Any]:
-    """Return a run's figures; NaN and infinity are errors."""
-    text = (folder / "summary.json").read_text(encoding="utf-8")
-    figures: dict[str, Any] = json.loads(text, parse_constant=no_constant)
-    return figures
-
-
-def names_in(folder: Path) -> list[str]:
-    """Return what lies in a folder, hidden files too."""
-    return sorted(path.name for path in folder.iterdir())
-
-
-def repeatable(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures that two runs of the same have in common."""
-    return {key: value for key, value in figures.items() if key not in OF_ONE_RUN}
 
 
 @pytest.mark.parametrize("verb", VERBS)

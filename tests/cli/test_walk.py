@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from said import COMMON_KEYS, FILES, Say, names_in, repeatable, summary_of
 
-from equipoise.cli.main import run
-
-COMPILING = "compiling kernels"
-FILES = ["report.html", "run.mcap", "summary.json"]
-COMMON_KEYS = {
-    "verb",
-    "robot",
-    "engine",
-    "achieved",
-    "fell_at_s",
-    "steps_done",
-    "com_error_m",
-    "zmp_margin_m",
-    "duration_s",
-    "dt_s",
-    "wall_s",
-    "realtime_factor",
-    "seed",
-    "versions",
-}
-# What differs between two runs of the same: time that passed, and the words.
-OF_ONE_RUN = ("wall_s", "realtime_factor", "command")
 OPTIONS = (
     "--engine",
     "--terrain",
@@ -55,52 +31,10 @@ OPTIONS = (
 )
 
 
-class Said(NamedTuple):
-    """What a command said, and its exit status."""
-
-    status: int
-    out: str
-    err: str
-
-
-Say = Callable[..., Said]
-
-
 @pytest.fixture
-def say(capfd: pytest.CaptureFixture[str]) -> Say:
-    """Run ``equipoise walk`` in this process; news of compilation is left out."""
-
-    def do(*words: str | Path) -> Said:
-        capfd.readouterr()
-        status = run(["walk", *(str(word) for word in words)])
-        out, err = capfd.readouterr()
-        lines = err.splitlines(keepends=True)
-        kept = [line for line in lines if not line.startswith(COMPILING)]
-        return Said(status, out, "".join(kept))
-
-    return do
-
-
-def no_constant(name: str) -> float:
-    """Refuse what JSON has no word for."""
-    raise AssertionError(f"summary.json holds {name}")
-
-
-def summary_of(folder: Path) -> dict[str, Any]:
-    """Return a run's figures; NaN and infinity are errors."""
-    text = (folder / "summary.json").read_text(encoding="utf-8")
-    figures: dict[str, Any] = json.loads(text, parse_constant=no_constant)
-    return figures
-
-
-def names_in(folder: Path) -> list[str]:
-    """Return what lies in a folder, hidden files too."""
-    return sorted(path.name for path in folder.iterdir())
-
-
-def repeatable(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures that two runs of the same have in common."""
-    return {key: value for key, value in figures.items() if key not in OF_ONE_RUN}
+def say(say: Say) -> Say:
+    """Run ``equipoise walk`` in this process."""
+    return lambda *words: say("walk", *words)
 
 
 def test_help_explains_every_option(say: Say) -> None:

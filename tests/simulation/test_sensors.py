@@ -188,7 +188,7 @@ def test_ankle_sensors_feel_what_passes_the_joint(world, seed):
     for point, position, force in zip(
         world.contacts, state.contact_position, state.contact_force, strict=True
     ):
-        body, _ = world.body_of_link[point.link]
+        body, _ = world.in_body(point.link, point.position_in_link)
         in_world = pin.Force(force, np.cross(position, force))
         outside[body] += data.oMi[body].actInv(in_world)
     pin.rnea(model, data, state.q, state.v, state.a, outside)

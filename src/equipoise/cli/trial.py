@@ -96,7 +96,6 @@ def run_trial(
     from equipoise.robot.load import load
     from equipoise.simulation.engine import check_dt
     from equipoise.simulation.loop import whole_steps
-    from equipoise.simulation.simulate import with_summary
     from equipoise.simulation.terrain_names import terrain_named
     from equipoise.simulation.trials import trial_world
     from equipoise.simulation.world import with_payload
@@ -120,19 +119,34 @@ def run_trial(
         "payload_kg": payload,
         "command": command_line(),
     }
+    run = replace(run, summary=figures)
+    title = f"{verb} {robot.name}"
+    keep_and_show(options, run, title, lambda: _print(figures, robot.warnings))
+    return 0 if figures["achieved"] else 1
+
+
+def keep_and_show(
+    options: RunOptions, run: Run, title: str, show: Callable[[], None]
+) -> None:
+    """Write the folder that was asked for, then print; the reader may go early.
+
+    Args:
+        options: What the user asked for.
+        run: The run, its figures complete.
+        title: Of the report.
+        show: Prints the tables.
+    """
     if options.out is not None:
         from equipoise.show.report import report
 
-        run = with_summary(run, figures)
-        page = report(run, f"{verb} {robot.name}", command_line())
+        page = report(run, title, command_line())
         run.save(options.out, report=page, replace=options.force)
     try:
-        _print(figures, robot.warnings)
+        show()
         if options.out is not None:
             print(f"written: {printable(str(options.out))}", flush=True)
     except BrokenPipeError:  # the run is kept, and its status
         drop_output()
-    return 0 if figures["achieved"] else 1
 
 
 def command_line() -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from equipoise.cli.console import drop_output, make_console, make_table, printable
-from equipoise.cli.trial import RunOptions, command_line, run_trial
+from equipoise.cli.console import make_console, make_table, printable
+from equipoise.cli.trial import RunOptions, command_line, keep_and_show, run_trial
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -127,7 +127,6 @@ class Walk(RunOptions):
         from equipoise.robot.load import load
         from equipoise.simulation.engine import check_dt
         from equipoise.simulation.paper_walk import paper_walk
-        from equipoise.simulation.simulate import with_summary
 
         for option in fields(self):
             asked = getattr(self, option.name) != option.default
@@ -140,20 +139,10 @@ class Walk(RunOptions):
         done = paper_walk(
             load(self.robot, self.settings), engine=self.engine, dt=self.dt
         )
-        if self.out is not None:
-            from equipoise.show.report import report
-
-            run = with_summary(
-                done.run, {**done.run.summary, "command": command_line()}
-            )
-            page = report(run, f"walk {self.robot} --paper", command_line())
-            run.save(self.out, report=page, replace=self.force)
-        try:
-            print_paper(done)
-            if self.out is not None:
-                print(f"written: {printable(str(self.out))}", flush=True)
-        except BrokenPipeError:  # the run is kept, and its status
-            drop_output()
+        figures = {**done.run.summary, "command": command_line()}
+        run = replace(done.run, summary=figures)
+        title = f"walk {self.robot} --paper"
+        keep_and_show(self, run, title, lambda: print_paper(done))
         return 0 if done.walks else 1
 
     def _given(self, name: str) -> bool:

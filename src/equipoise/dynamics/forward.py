@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.errors import ShapeError
 from equipoise.kinematics.batch import Floats, check_target, tree_arrays
+from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 if TYPE_CHECKING:
     from equipoise.kernels.program import LaneProgram
-
-STANDARD_GRAVITY = 9.80665
 
 # Trees in lanes by device, number type and what is side by side; they go with their
 # robot.

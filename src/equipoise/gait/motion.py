@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -78,10 +79,10 @@ class Motion:
     solution: ComSolution
     passes: int
 
-    def __post_init__(self) -> None:
-        """Work out joints and their speeds once."""
-        position = frozen_array(joint_positions(self.robot, self.q))
-        object.__setattr__(self, "_position", position)
+    @cached_property
+    def joint_position(self) -> Array:
+        """Of joints, in the order of v[6:] [rad or m], shape (n, nv - 6)."""
+        return frozen_array(joint_positions(self.robot, self.q))
 
     @property
     def duration(self) -> float:
@@ -98,7 +99,6 @@ class Motion:
         place = min(max(time / self.dt, 0.0), len(self.time) - 1.0)
         low = min(int(place + 1e-9), len(self.time) - 2)
         share = place - low
-        positions: Array = self._position  # type: ignore[attr-defined]
         moving = 0.0 < time < self.duration
 
         def between(rows: Array) -> Array:
@@ -106,7 +106,7 @@ class Motion:
 
         speed = between(self.v)[6:] * moving
         return MotionPoint(
-            between(positions), speed, np.zeros_like(speed), between(self.com)
+            between(self.joint_position), speed, np.zeros_like(speed), between(self.com)
         )
 
 

@@ -7,9 +7,8 @@ import numpy as np
 from equipoise.kinematics.com import com
 from equipoise.kinematics.momentum import centroidal_momentum
 from equipoise.robot.description import Array
+from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
-
-STANDARD_GRAVITY = 9.80665
 
 
 def velocities(robot: Robot, q: Array, dt: float) -> Array:

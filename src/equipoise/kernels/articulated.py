@@ -92,7 +92,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     """
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
-    scale, cross = lanes.scale, lanes.cross
+    scale, cross, turned = lanes.scale, lanes.cross, lanes.turned
     m = make_lane_matrices(scalar, width)
     dot, times, rows_times = m.dot, m.times, m.rows_times
     symmetric_times, off, off_both = m.symmetric_times, m.off, m.off_both
@@ -146,53 +146,22 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
                         )
 
     @wp.func
-    def turn_by_quaternion(
-        x: Lanes3, y: Lanes3, z: Lanes3, g: int, scratch: wp.array3d[Lanes3], t: int
-    ) -> None:
-        """Turn axes x, y, z by the quaternion of group g; they become its axes."""
-        vector = scratch[g, QUATERNION, t]
-        u = vector[0]
-        v = vector[1]
-        w = vector[2]
-        s = scratch[g, QUATERNION_W, t][0]
-        uu = wp.cw_mul(u, u)
-        vv = wp.cw_mul(v, v)
-        ww = wp.cw_mul(w, w)
-        uv = wp.cw_mul(u, v)
-        uw = wp.cw_mul(u, w)
-        vw = wp.cw_mul(v, w)
-        su = wp.cw_mul(s, u)
-        sv = wp.cw_mul(s, v)
-        sw = wp.cw_mul(s, w)
-        ones = Lanes(one)
-        scratch[g, X, t] = (
-            scale(ones - two * (vv + ww), x)
-            + scale(two * (uv + sw), y)
-            + scale(two * (uw - sv), z)
-        )
-        scratch[g, Y, t] = (
-            scale(two * (uv - sw), x)
-            + scale(ones - two * (uu + ww), y)
-            + scale(two * (vw + su), z)
-        )
-        scratch[g, Z, t] = (
-            scale(two * (uw + sv), x)
-            + scale(two * (vw - su), y)
-            + scale(ones - two * (uu + vv), z)
-        )
-
-    @wp.func
     def place_free(g: int, scratch: wp.array3d[Lanes3], t: int) -> None:
         ones = Lanes(one)
         none = Lanes()
-        turn_by_quaternion(
+        vector = scratch[g, QUATERNION, t]
+        axes = turned(
             wp.matrix_from_rows(ones, none, none),
             wp.matrix_from_rows(none, ones, none),
             wp.matrix_from_rows(none, none, ones),
-            g,
-            scratch,
-            t,
+            vector[0],
+            vector[1],
+            vector[2],
+            scratch[g, QUATERNION_W, t][0],
         )
+        scratch[g, X, t] = axes.x
+        scratch[g, Y, t] = axes.y
+        scratch[g, Z, t] = axes.z
         scratch[g, ORIGIN, t] = Lanes3()
 
     @wp.func
@@ -209,9 +178,9 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         across = times(x, y, z, program.parameters[b, g, P_Y])
         axis = times(x, y, z, program.parameters[b, g, P_Z])
         shift = times(x, y, z, program.parameters[b, g, P_TRANSLATION])
-        turned = sincos(wp.cw_mul(figures[1], joint[0]))
-        scratch[g, X, t] = scale(turned.cos, along) + scale(turned.sin, across)
-        scratch[g, Y, t] = scale(turned.cos, across) - scale(turned.sin, along)
+        wave = sincos(wp.cw_mul(figures[1], joint[0]))
+        scratch[g, X, t] = scale(wave.cos, along) + scale(wave.sin, across)
+        scratch[g, Y, t] = scale(wave.cos, across) - scale(wave.sin, along)
         scratch[g, Z, t] = axis
         slide = scale(figures[2], axis)
         origin = scratch[parent, ORIGIN, t] + shift + scale(joint[0], slide)

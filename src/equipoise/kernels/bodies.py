@@ -52,11 +52,11 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3, load = lanes.Lanes, lanes.Lanes3, lanes.load
     scale, cross, combine = lanes.scale, lanes.cross, lanes.combine
+    turned = lanes.turned
     sincos = make_sincos(scalar, width).function
     vec3 = wp.types.vector(length=3, dtype=scalar)
     mat33 = wp.types.matrix(shape=(3, 3), dtype=scalar)
     one = scalar(1.0)
-    two = scalar(2.0)
 
     @wp.struct
     class Tree:
@@ -123,38 +123,18 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
         t: int,
     ) -> None:
         """Turn the axes of body j by the quaternion (x, y, z, w) in ``q``."""
-        u = load(q, first, at)
-        v = load(q, first, at + 1)
-        w = load(q, first, at + 2)
-        s = load(q, first, at + 3)
-        uu = wp.cw_mul(u, u)
-        vv = wp.cw_mul(v, v)
-        ww = wp.cw_mul(w, w)
-        uv = wp.cw_mul(u, v)
-        uw = wp.cw_mul(u, w)
-        vw = wp.cw_mul(v, w)
-        su = wp.cw_mul(s, u)
-        sv = wp.cw_mul(s, v)
-        sw = wp.cw_mul(s, w)
-        ones = Lanes(one)
-        x = scratch[j, X, t]
-        y = scratch[j, Y, t]
-        z = scratch[j, Z, t]
-        scratch[j, X, t] = (
-            scale(ones - two * (vv + ww), x)
-            + scale(two * (uv + sw), y)
-            + scale(two * (uw - sv), z)
+        axes = turned(
+            scratch[j, X, t],
+            scratch[j, Y, t],
+            scratch[j, Z, t],
+            load(q, first, at),
+            load(q, first, at + 1),
+            load(q, first, at + 2),
+            load(q, first, at + 3),
         )
-        scratch[j, Y, t] = (
-            scale(two * (uv - sw), x)
-            + scale(ones - two * (uu + ww), y)
-            + scale(two * (vw + su), z)
-        )
-        scratch[j, Z, t] = (
-            scale(two * (uw + sv), x)
-            + scale(two * (vw - su), y)
-            + scale(ones - two * (uu + vv), z)
-        )
+        scratch[j, X, t] = axes.x
+        scratch[j, Y, t] = axes.y
+        scratch[j, Z, t] = axes.z
 
     @wp.func
     def place(
@@ -183,8 +163,8 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
             if kind == HELICAL:
                 advance = scale(tree.pitch[j] * angle, scratch[j, Z, t])
                 scratch[j, ORIGIN, t] = scratch[j, ORIGIN, t] + advance
-            turned = sincos(angle)
-            turn_about_z(turned.cos, turned.sin, scratch, j, t)
+            wave = sincos(angle)
+            turn_about_z(wave.cos, wave.sin, scratch, j, t)
         elif kind == CONTINUOUS:
             turn_about_z(load(q, first, at), load(q, first, at + 1), scratch, j, t)
         elif kind == PRISMATIC:

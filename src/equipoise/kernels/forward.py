@@ -1,6 +1,7 @@
 """Forward dynamics of many configurations."""
 
-from __future__ import annotations
+# Kernel bodies are in Warp's own language, which mypy misreads.
+# mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,13 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import warp as wp
 
+from equipoise.kernels.articulated import (
+    FORCE,
+    MOMENT,
+    P_GAIN,
+    SOLUTION,
+    X,
+    Y,
+    Z,
+    make_articulated,
+)
 from equipoise.kernels.joints import FLOATING
+from equipoise.kernels.lane_matrices import make_lane_matrices
+from equipoise.kernels.lane_memory import RECORDS, make_lane_memory
 from equipoise.kernels.lane_state import read_motion, state_in_lanes
 from equipoise.kernels.lanes import make_lanes
-from equipoise.kernels.once import lock
+from equipoise.kernels.once import lock, once
 from equipoise.kernels.program import Floats, LaneProgram, working_memory
-from equipoise.kernels.runtime import launch, thread_count
-from equipoise.kernels.stepper import RECORDS, make_stepper
+from equipoise.kernels.runtime import MODULE_OPTIONS, launch, thread_count
 
 
 def forward_dynamics(
@@ -56,7 +68,7 @@ def prepare(
     width, groups = program.width, program.schedule.groups
     blocks = program.blocks(len(q))
     lanes = make_lanes(scalar, width)
-    kernels = make_stepper(scalar, width, None)
+    kernel = _make_kernel(scalar, width)
     given = np.zeros((len(q), len(tree.parent), 6))
     given[:, 1] = effort[:, :6]
     hinges = np.flatnonzero(tree.kind != FLOATING)
@@ -80,4 +92,58 @@ def prepare(
             raw,
             record,
         ]
-    return Prepared(lambda: launch(kernels.fall, threads, inputs, device), record)
+    return Prepared(lambda: launch(kernel, threads, inputs, device), record)
+
+
+@once
+def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
+    lanes = make_lanes(scalar, width)
+    Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
+    times = make_lane_matrices(scalar, width).times
+    tree = make_articulated(scalar, width)
+    Program, place, weigh, handle = tree.Program, tree.place, tree.weigh, tree.handle
+    load_of, hand_down = tree.load_of, tree.hand_down
+    solve_free, accelerate = tree.solve_free, tree.accelerate
+    memory = make_lane_memory(scalar, width)
+    load_state, keep = memory.load_state, memory.keep
+    one = scalar(1.0)
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def fall(
+        program: Program,
+        gravity: scalar,
+        state: wp.array3d[Lanes3],
+        efforts: wp.array3d[Lanes3],
+        scratch: wp.array3d[Lanes3],
+        raw: wp.array3d[scalar],
+        record: wp.array3d[Lanes3],
+    ) -> None:
+        """Forward dynamics alone, of many configurations; base forces in its axes."""
+        t = wp.tid()
+        for block in range(t, state.shape[0], scratch.shape[2]):
+            for g in range(program.groups):
+                load_state(state, block, g, scratch, t)
+                place(program, g, 0, scratch, raw, t)
+                weigh(program, g, 0, gravity, scratch, t)
+            x = scratch[0, X, t]
+            y = scratch[0, Y, t]
+            z = scratch[0, Z, t]
+            push = times(x, y, z, efforts[block, 0, 0])
+            turn = times(x, y, z, efforts[block, 0, 1])
+            scratch[0, FORCE, t] = scratch[0, FORCE, t] - push
+            scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - turn
+            for back in range(1, program.groups):
+                g = program.groups - back
+                inertia = handle(g, scratch, t) + program.parameters[0, g, P_GAIN][2]
+                force = efforts[block, g, 0][0] - load_of(g, scratch, t)
+                scratch[g, SOLUTION, t] = wp.matrix_from_rows(
+                    wp.cw_div(Lanes(one), inertia), force, Lanes()
+                )
+                hand_down(program, g, scratch, raw, t)
+            solve_free(0, scratch, t)
+            keep(program, record, block, 0, scratch, t)
+            for g in range(1, program.groups):
+                rate = accelerate(program, g, scratch, raw, t)
+                record[block, g, 0] = wp.matrix_from_rows(rate, rate, rate)
+
+    return fall

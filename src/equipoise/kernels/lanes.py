@@ -27,6 +27,8 @@ def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
     - ``cross(a, b)``: a × b
     - ``combine(x, y, z, a)``: a₀ x + a₁ y + a₂ z, a the same in all lanes
     - ``resolve(x, y, z, a)``: (x·a, y·a, z·a)
+    - ``turned(x, y, z, u, v, w, s)``: axes turned by the quaternion (u, v, w, s), as a
+      struct of ``x``, ``y`` and ``z``
     - ``load(values, first, column)``: a column of rows first, first + 1, …
     - ``store(values, first, column, a)``: the opposite, for 2-D results
     - ``store_column(values, first, row, column, a)``: likewise, for 3-D results
@@ -36,6 +38,12 @@ def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
     Lanes = wp.types.vector(length=width, dtype=scalar)
     Lanes3 = wp.types.matrix(shape=(3, width), dtype=scalar)
     vec3 = wp.types.vector(length=3, dtype=scalar)
+
+    @wp.struct
+    class Axes:
+        x: Lanes3
+        y: Lanes3
+        z: Lanes3
 
     @wp.func
     def scale(s: Lanes, a: Lanes3) -> Lanes3:
@@ -62,6 +70,39 @@ def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
     @wp.func
     def resolve(x: Lanes3, y: Lanes3, z: Lanes3, a: Lanes3) -> Lanes3:
         return wp.matrix_from_rows(dot(x, a), dot(y, a), dot(z, a))
+
+    @wp.func
+    def turned(
+        x: Lanes3, y: Lanes3, z: Lanes3, u: Lanes, v: Lanes, w: Lanes, s: Lanes
+    ) -> Axes:
+        uu = wp.cw_mul(u, u)
+        vv = wp.cw_mul(v, v)
+        ww = wp.cw_mul(w, w)
+        uv = wp.cw_mul(u, v)
+        uw = wp.cw_mul(u, w)
+        vw = wp.cw_mul(v, w)
+        su = wp.cw_mul(s, u)
+        sv = wp.cw_mul(s, v)
+        sw = wp.cw_mul(s, w)
+        ones = Lanes(scalar(1.0))
+        two = scalar(2.0)
+        axes = Axes()
+        axes.x = (
+            scale(ones - two * (vv + ww), x)
+            + scale(two * (uv + sw), y)
+            + scale(two * (uw - sv), z)
+        )
+        axes.y = (
+            scale(two * (uv - sw), x)
+            + scale(ones - two * (uu + ww), y)
+            + scale(two * (vw + su), z)
+        )
+        axes.z = (
+            scale(two * (uw + sv), x)
+            + scale(two * (vw - su), y)
+            + scale(ones - two * (uu + vv), z)
+        )
+        return axes
 
     @wp.func
     def load(values: wp.array2d[scalar], first: int, column: int) -> Lanes:
@@ -96,6 +137,7 @@ def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
         cross=cross,
         combine=combine,
         resolve=resolve,
+        turned=turned,
         load=load,
         store=store,
         store_column=store_column,

@@ -16,13 +16,13 @@ import warp as wp
 
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.joints import FLOATING
+from equipoise.kernels.lane_memory import RECORDS
 from equipoise.kernels.lane_state import read_motion, state_in_lanes
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats, SideBySide, make_program, working_memory
 from equipoise.kernels.runtime import lane_width, launch, thread_count
 from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
-from equipoise.kernels.stepper import RECORDS
 from equipoise.kernels.touch import WORK
 from equipoise.kernels.tree import TreeArrays
 

@@ -10,8 +10,6 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     ACCELERATION,
-    ANCHOR,
-    EFFORT,
     FORCE,
     FREE,
     HANDLE,
@@ -21,30 +19,23 @@ from equipoise.kernels.articulated import (
     LINKS,
     MOMENT,
     OMEGA,
-    ORIGIN,
-    P_GAIN,
     POSITION,
     QUATERNION,
     QUATERNION_W,
-    SLOTS,
     SOLUTION,
     SPIN,
     VELOCITY,
-    X,
-    Y,
-    Z,
     make_articulated,
 )
 from equipoise.kernels.drives import make_drives
 from equipoise.kernels.ground import make_ground
 from equipoise.kernels.lane_matrices import make_lane_matrices
+from equipoise.kernels.lane_memory import make_lane_memory
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.touch import PRESSURE, ROOT_GROUP, make_touch
 
-# Vectors that describe a group in a record.
-RECORDS = 7
 # Accelerations above this are no motion [rad/s² or m/s²].
 WILDEST = 1e9
 # A step is tried again if contact would pull or a drive go beyond its limit, but not
@@ -54,7 +45,7 @@ TRIES = 4
 
 @once
 def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
-    """Return the struct ``World`` and the kernels ``advance`` and ``fall``.
+    """Return the struct ``World`` and the kernel ``advance``.
 
     Args:
         scalar: Number type.
@@ -65,8 +56,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
     scale, cross = lanes.scale, lanes.cross
-    matrices = make_lane_matrices(scalar, width)
-    dot, times = matrices.dot, matrices.times
+    dot = make_lane_matrices(scalar, width).dot
     tree = make_articulated(scalar, width)
     Program, place, weigh, handle = tree.Program, tree.place, tree.weigh, tree.handle
     load_of, hand_down = tree.load_of, tree.hand_down
@@ -76,6 +66,9 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     touch = make_touch(scalar, width)
     Points, press, feel = touch.Points, touch.press, touch.feel
     react, settle = touch.react, touch.settle
+    arm_of, pull = touch.arm_of, touch.pull
+    memory = make_lane_memory(scalar, width)
+    load_state, store_state, keep = memory.load_state, memory.store_state, memory.keep
     Ground = make_ground(scalar).Ground
     vec3 = wp.types.vector(length=3, dtype=scalar)
     one = scalar(1.0)
@@ -166,77 +159,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             return
         g = world.push_group[k]
         lane = world.push_lane[k]
-        row = g * SLOTS
-        local = world.push_point[k]
-        force = share * world.push_force[k]
-        arm = vec3()
-        for i in range(3):
-            at = i * width + lane
-            arm[i] = (
-                raw[row + ORIGIN, t, at]
-                + local[0] * raw[row + X, t, at]
-                + local[1] * raw[row + Y, t, at]
-                + local[2] * raw[row + Z, t, at]
-            )
-        moment = wp.cross(arm, force)
-        for i in range(3):
-            at = i * width + lane
-            raw[row + FORCE, t, at] = raw[row + FORCE, t, at] - force[i]
-            raw[row + MOMENT, t, at] = raw[row + MOMENT, t, at] - moment[i]
-
-    @wp.func
-    def load_state(
-        state: wp.array3d[Lanes3],
-        block: int,
-        g: int,
-        scratch: wp.array3d[Lanes3],
-        t: int,
-    ) -> None:
-        scratch[g, JOINT, t] = state[block, g, 0]
-        scratch[g, ANCHOR, t] = state[block, g, 1]
-        scratch[g, POSITION, t] = state[block, g, 2]
-        scratch[g, QUATERNION, t] = state[block, g, 3]
-        scratch[g, QUATERNION_W, t] = state[block, g, 4]
-        scratch[g, VELOCITY, t] = state[block, g, 5]
-        scratch[g, OMEGA, t] = state[block, g, 6]
-
-    @wp.func
-    def store_state(
-        state: wp.array3d[Lanes3],
-        block: int,
-        g: int,
-        scratch: wp.array3d[Lanes3],
-        t: int,
-    ) -> None:
-        state[block, g, 0] = scratch[g, JOINT, t]
-        state[block, g, 1] = scratch[g, ANCHOR, t]
-        state[block, g, 2] = scratch[g, POSITION, t]
-        state[block, g, 3] = scratch[g, QUATERNION, t]
-        state[block, g, 4] = scratch[g, QUATERNION_W, t]
-        state[block, g, 5] = scratch[g, VELOCITY, t]
-        state[block, g, 6] = scratch[g, OMEGA, t]
-
-    @wp.func
-    def keep(
-        program: Program,
-        record: wp.array3d[Lanes3],
-        row: int,
-        g: int,
-        scratch: wp.array3d[Lanes3],
-        t: int,
-    ) -> None:
-        """Write down a group: joints, or the free body."""
-        if program.table[g, KIND] == FREE:
-            record[row, g, 0] = scratch[g, POSITION, t]
-            record[row, g, 1] = scratch[g, QUATERNION, t]
-            record[row, g, 2] = scratch[g, QUATERNION_W, t]
-            record[row, g, 3] = scratch[g, VELOCITY, t]
-            record[row, g, 4] = scratch[g, OMEGA, t]
-            record[row, g, 5] = scratch[g, ACCELERATION, t]
-            record[row, g, 6] = scratch[g, SPIN, t]
-        else:
-            record[row, g, 0] = scratch[g, JOINT, t]
-            record[row, g, 1] = scratch[g, EFFORT, t]
+        arm = arm_of(raw, g, lane, t, world.push_point[k])
+        pull(raw, g, lane, t, arm, share * world.push_force[k])
 
     @wp.func
     def step(
@@ -390,48 +314,9 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             for g in range(program.groups):
                 store_state(state, block, g, scratch, t)
 
-    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
-    def fall(
-        program: Program,
-        gravity: scalar,
-        state: wp.array3d[Lanes3],
-        efforts: wp.array3d[Lanes3],
-        scratch: wp.array3d[Lanes3],
-        raw: wp.array3d[scalar],
-        record: wp.array3d[Lanes3],
-    ) -> None:
-        """Forward dynamics alone, of many configurations; base forces in its axes."""
-        t = wp.tid()
-        for block in range(t, state.shape[0], scratch.shape[2]):
-            for g in range(program.groups):
-                load_state(state, block, g, scratch, t)
-                place(program, g, 0, scratch, raw, t)
-                weigh(program, g, 0, gravity, scratch, t)
-            x = scratch[0, X, t]
-            y = scratch[0, Y, t]
-            z = scratch[0, Z, t]
-            push = times(x, y, z, efforts[block, 0, 0])
-            turn = times(x, y, z, efforts[block, 0, 1])
-            scratch[0, FORCE, t] = scratch[0, FORCE, t] - push
-            scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - turn
-            for back in range(1, program.groups):
-                g = program.groups - back
-                inertia = handle(g, scratch, t) + program.parameters[0, g, P_GAIN][2]
-                force = efforts[block, g, 0][0] - load_of(g, scratch, t)
-                scratch[g, SOLUTION, t] = wp.matrix_from_rows(
-                    wp.cw_div(Lanes(one), inertia), force, Lanes()
-                )
-                hand_down(program, g, scratch, raw, t)
-            solve_free(0, scratch, t)
-            keep(program, record, block, 0, scratch, t)
-            for g in range(1, program.groups):
-                rate = accelerate(program, g, scratch, raw, t)
-                record[block, g, 0] = wp.matrix_from_rows(rate, rate, rate)
-
     return SimpleNamespace(
         World=World,
         advance=advance,
-        fall=fall,
         Points=Points,
         vec3=vec3,
     )

@@ -79,6 +79,8 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
       which case the point lets go when the step is tried again
     - ``settle(points, k, dt, block, work, t)``: keep what came out
     - ``react(points, k, raw, work, t)``: hand the force to the box that is touched
+    - ``arm_of(raw, g, lane, t, local)``: where a point of a body is, from the base
+    - ``pull(raw, g, lane, t, arm, force)``: let a force act on such a point
     """
     ground_types = make_ground(scalar)
     Ground, Touch = ground_types.Ground, ground_types.Touch
@@ -112,6 +114,24 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         row = g * SLOTS + slot
         for i in range(3):
             raw[row, t, i * width + lane] = raw[row, t, i * width + lane] + value[i]
+
+    @wp.func
+    def arm_of(raw: wp.array3d[scalar], g: int, lane: int, t: int, local: vec3) -> vec3:
+        """Return where a point of a body is, from the base's origin."""
+        return (
+            get(raw, g, ORIGIN, lane, t)
+            + local[0] * get(raw, g, X, lane, t)
+            + local[1] * get(raw, g, Y, lane, t)
+            + local[2] * get(raw, g, Z, lane, t)
+        )
+
+    @wp.func
+    def pull(
+        raw: wp.array3d[scalar], g: int, lane: int, t: int, arm: vec3, force: vec3
+    ) -> None:
+        """Let a force act on a point of a body."""
+        add(raw, g, FORCE, lane, t, -force)
+        add(raw, g, MOMENT, lane, t, -wp.cross(arm, force))
 
     @wp.func
     def in_block(at: vec3, half: vec3, below: scalar) -> Touch:
@@ -194,13 +214,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
     ) -> None:
         g = points.number[k, GROUP]
         lane = points.number[k, LANE]
-        local = points.figure[k, LOCAL]
-        arm = (
-            get(raw, g, ORIGIN, lane, t)
-            + local[0] * get(raw, g, X, lane, t)
-            + local[1] * get(raw, g, Y, lane, t)
-            + local[2] * get(raw, g, Z, lane, t)
-        )
+        arm = arm_of(raw, g, lane, t, points.figure[k, LOCAL])
         root_lane = points.number[k, ROOT_LANE]
         place = arm + get(raw, points.number[k, ROOT_GROUP], POSITION, root_lane, t)
         touch = Touch()
@@ -277,8 +291,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         beyond = stiff - along
         push = lift * normal + drag
         push = push - along * drift - beyond * wp.dot(normal, drift) * normal
-        add(raw, g, FORCE, lane, t, -push)
-        add(raw, g, MOMENT, lane, t, -wp.cross(arm, push))
+        pull(raw, g, lane, t, arm, push)
         add_mass(raw, g, lane, t, along, beyond, arm, normal)
         work[k, STATUS, t] = vec3(how, lets_go, zero)
         work[k, PLACE, t] = place
@@ -339,8 +352,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         bl = points.block_number[against, BLOCK_LANE]
         force = work[k, RESULT, t]
         d = work[k, PLACE, t] - get(raw, bg, POSITION, bl, t)
-        add(raw, bg, FORCE, bl, t, force)
-        add(raw, bg, MOMENT, bl, t, wp.cross(d, force))
+        pull(raw, bg, bl, t, d, -force)
 
     @wp.func
     def settle(
@@ -374,5 +386,11 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         points.state[block, k, BEFORE] = relative - wp.dot(normal, relative) * normal
 
     return SimpleNamespace(
-        Points=Points, press=press, feel=feel, react=react, settle=settle
+        Points=Points,
+        press=press,
+        feel=feel,
+        react=react,
+        settle=settle,
+        arm_of=arm_of,
+        pull=pull,
     )

@@ -22,7 +22,8 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 if TYPE_CHECKING:
-    from equipoise.kernels.com_legs import LegArrays
+    from equipoise.kernels.leg_path import LegArrays
+    from equipoise.kernels.tree import KernelAxes, TreeArrays
 
 SIDES: tuple[Side, Side] = ("left", "right")
 TOLERANCE = 1e-10
@@ -59,20 +60,24 @@ def solve_com(
             or a joint of a leg neither turns nor slides.
         ShapeError: If ``posture`` has a wrong shape.
     """
-    from equipoise.kernels import com_legs
+    from equipoise.kernels import com_legs, leg_path
+    from equipoise.kernels.tree import in_kernel_axes
 
     start = robot.check_q(robot.standing if posture is None else posture)
     held = np.array(np.broadcast_to(start, (len(targets), robot.nq)))
     chains = _chains(robot)
-    legs = _leg_arrays(robot, chains, held[0])
+    begin = held[0]
+    tree = tree_arrays(robot)
+    axes = in_kernel_axes(tree)
+    pin.forwardKinematics(robot.model, robot.data, begin)
+    legs = _leg_arrays(robot, chains, tree, axes)
+    hub = _hub(robot, chains, axes)
     upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
     attitude = targets.torso @ upright
     rest = _moment_of_the_rest(robot, chains, start)
-    begin = held[0]
     rows = np.empty((len(targets), com_legs.TARGETS, 3))
     rows[:, com_legs.TARGET_COM] = targets.com
     # legs may hang on another body than the root: a waist, which is held
-    hub = _hub(robot, chains, begin)
     to_hub = attitude @ hub[:3, 3]
     turned = attitude @ hub[:3, :3]
     rows[:, com_legs.BASE_X : com_legs.BASE_Z + 1] = np.swapaxes(turned, 1, 2)
@@ -84,7 +89,7 @@ def solve_com(
         rows[:, first : first + 4] = np.swapaxes(pose[:, :3, :], 1, 2)
     columns = robot_columns(robot, chains)
     joints = _bent(begin[columns], legs)
-    found = com_legs.solve_legs(
+    found = leg_path.solve_legs(
         legs, rows, begin[:3] + to_hub[0], joints, tolerance, max_iterations
     )
     held[:, :3] = found.base - to_hub
@@ -141,15 +146,15 @@ def _chains(robot: Robot) -> list[list[int]]:
     return chains
 
 
-def _hub(robot: Robot, chains: list[list[int]], held: Array) -> Array:
-    """Return the kernel axes of the body that the legs hang on in the root, (4, 4)."""
-    from equipoise.kernels.tree import in_kernel_axes
+def _hub(robot: Robot, chains: list[list[int]], axes: KernelAxes) -> Array:
+    """Return the kernel axes of the body that the legs hang on in the root, (4, 4).
 
+    Bodies are placed as the robot's workspace has them.
+    """
     data = robot.data
-    pin.forwardKinematics(robot.model, data, held)
     body = int(robot.model.parents[chains[0][0]])
     pose = np.array(data.oMi[BASE].actInv(data.oMi[body]).homogeneous)
-    pose[:3, :3] = pose[:3, :3] @ in_kernel_axes(tree_arrays(robot)).alignment[body]
+    pose[:3, :3] = pose[:3, :3] @ axes.alignment[body]
     return pose
 
 
@@ -165,16 +170,17 @@ def _carriers(robot: Robot, chains: list[list[int]]) -> NDArray[np.int64]:
     return carrier
 
 
-def _leg_arrays(robot: Robot, chains: list[list[int]], held: Array) -> LegArrays:
-    """Return both legs as arrays, with all that hangs on them."""
-    from equipoise.kernels.com_legs import LegArrays
+def _leg_arrays(
+    robot: Robot, chains: list[list[int]], tree: TreeArrays, axes: KernelAxes
+) -> LegArrays:
+    """Return both legs as arrays, with all that hangs on them.
+
+    Bodies are placed as the robot's workspace has them.
+    """
     from equipoise.kernels.joints import PRISMATIC
-    from equipoise.kernels.tree import in_kernel_axes
+    from equipoise.kernels.leg_path import LegArrays
 
     model, data = robot.model, robot.data
-    tree = tree_arrays(robot)
-    axes = in_kernel_axes(tree)
-    pin.forwardKinematics(model, data, held)
     carrier = _carriers(robot, chains)
     mass = np.zeros(model.njoints)
     moment = np.zeros((model.njoints, 3))

@@ -145,6 +145,11 @@ class Robot:
         """The arms that there are, by side."""
         return self._pair("arm")
 
+    @property
+    def longest_limb(self) -> float:
+        """Length of the longest limb [m], one metre where there is none."""
+        return max((limb.length for limb in self.limbs.values()), default=0.0) or 1.0
+
     def _pair(self, kind: LimbKind) -> dict[Side, Limb]:
         return {
             limb.side: limb

@@ -9,6 +9,7 @@ import numpy as np
 
 from equipoise.log.run import Run
 from equipoise.robot.description import Array
+from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.show.ground import ground_plot
 from equipoise.show.labels import readable_figures, value_with_unit
@@ -16,7 +17,6 @@ from equipoise.show.markup import element, listing, table, text
 from equipoise.show.page import page, section
 from equipoise.show.plots import Series, time_plot
 
-STANDARD_GRAVITY = 9.80665
 # Plots span at least this much: less is noise.
 LEAST_LENGTH, LEAST_FORCE, LEAST_TORQUE = 1e-3, 1.0, 0.1
 MOST_TORQUES = 6

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
-from equipoise.simulation.contacts import STANDARD_GRAVITY
 
 Mode = Literal["torque", "servo", "position", "velocity"]
 # As kernels number them.
@@ -216,7 +216,7 @@ def default_gains(robot: Robot, rotor_inertia: Array) -> tuple[Array, Array]:
     }
     stiffness = np.zeros(robot.nv - BASE_DOF)
     damping = np.zeros(robot.nv - BASE_DOF)
-    size = max((limb.length for limb in robot.limbs.values()), default=0.0) or 1.0
+    size = robot.longest_limb
     for body in range(2, model.njoints):
         joint = model.joints[body]
         at = joint.idx_v - BASE_DOF

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
 from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -24,7 +25,6 @@ DAMPING_RATIO = 0.7
 # Rubber on a hard floor.
 STATIC_FRICTION = 0.8
 DYNAMIC_FRICTION = 0.7
-STANDARD_GRAVITY = 9.80665
 # More corners than this make contact slower, not better.
 MOST_CORNERS = 4
 

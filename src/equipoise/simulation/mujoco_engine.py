@@ -66,7 +66,7 @@ class MujocoEngine:
             (
                 range(_steps(push.start, dt), _steps(push.start + push.duration, dt)),
                 push.force_in_world,
-                *_in_body(world, push.link, push.point_in_link),
+                *world.in_body(push.link, push.point_in_link),
             )
             for push in world.pushes
         ]
@@ -251,12 +251,6 @@ class _Recorder:
 def _steps(time: float, dt: float) -> int:
     """Return the first step that begins at a time or later."""
     return math.ceil(time / dt - 1e-6)
-
-
-def _in_body(world: World, link: str, point_in_link: Array) -> tuple[int, Array]:
-    """Return the joint that moves a link, and a point in that joint's frame [m]."""
-    body, pose = world.body_of_link[link]
-    return body, pose[:3, :3] @ point_in_link + pose[:3, 3]
 
 
 _quiet_lock = threading.Lock()

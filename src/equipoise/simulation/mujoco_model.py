@@ -25,7 +25,11 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import Array, Description, Inertial, frozen_array
 from equipoise.robot.formats.export_mjcf import to_mjcf
-from equipoise.robot.formats.mjcf_compile import one_line, quiet_mujoco
+from equipoise.robot.formats.mjcf_compile import (
+    import_mujoco,
+    one_line,
+    quiet_mujoco,
+)
 from equipoise.simulation.contacts import ContactPoint
 from equipoise.simulation.mujoco_ground import (
     ONLY_PAIRS,
@@ -89,21 +93,6 @@ class MujocoWorld:
     notices: tuple[str, ...]
 
 
-def import_mujoco() -> Any:
-    """Return the module ``mujoco``, which is an optional dependency.
-
-    Raises:
-        EquipoiseError: If MuJoCo is not installed.
-    """
-    try:
-        import mujoco
-    except ImportError as error:
-        raise EquipoiseError(
-            "the engine 'mujoco' needs MuJoCo: pip install 'equipoise[mujoco]'"
-        ) from error
-    return mujoco
-
-
 def compile_world(world: World, dt: float) -> MujocoWorld:
     """Build MuJoCo's model of a world.
 
@@ -114,7 +103,7 @@ def compile_world(world: World, dt: float) -> MujocoWorld:
     Raises:
         EquipoiseError: If MuJoCo is not installed or cannot express the world.
     """
-    mujoco = import_mujoco()
+    mujoco = import_mujoco("the engine 'mujoco'", EquipoiseError)
     description, massless = _acceptable(world.robot.description)
     spec = mujoco.MjSpec.from_string(to_mjcf(description))
     spec.compiler.fusestatic = True
@@ -248,16 +237,14 @@ def _set_joints(spec: Any, world: World, dt: float) -> None:
 def _add_point(
     mujoco: Any, spec: Any, world: World, number: int, point: ContactPoint
 ) -> Any:
-    body, pose = world.body_of_link[point.link]
+    body, position = world.in_body(point.link, point.position_in_link)
     names = world.robot.model.names
     root = spec.body(world.robot.description.root)
     parent = root if body == BASE else spec.joint(names[body]).parent
-    position = pose[:3, :3] @ point.position_in_link + pose[:3, 3]
     parent.add_site(name=_point(number), pos=position)
     radius, centre = POINT_RADIUS, position
     if isinstance(world.terrain, HeightField):
-        limbs = world.robot.limbs.values()
-        radius = LIFTED_RADIUS * max((limb.length for limb in limbs), default=1.0)
+        radius = LIFTED_RADIUS * world.robot.longest_limb
         up = _upward_in_body(world, body)
         centre = position + radius * up
     return parent.add_geom(

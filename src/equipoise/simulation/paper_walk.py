@@ -29,7 +29,7 @@ from equipoise.log.run import Run
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.simulation.contacts import Material
-from equipoise.simulation.simulate import EngineName, with_summary
+from equipoise.simulation.simulate import EngineName
 from equipoise.simulation.terrain import Flat
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.walk import steps_done, walk
@@ -228,7 +228,7 @@ def paper_walk(
         "achieved": done.walks,
         "paper": _figures(done),
     }
-    return replace(done, run=with_summary(runs[0], figures))
+    return replace(done, run=replace(runs[0], summary=figures))
 
 
 def _motion(

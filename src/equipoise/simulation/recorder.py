@@ -83,14 +83,14 @@ def time_of_fall(world: World, start: Array, time: Array, q: Array) -> float | N
 
 def has_fallen(world: World, start: Array, q: Array) -> NDArray[np.bool_]:
     """Return whether a robot lies, in configurations (…, nq); shape (…)."""
-    low = _height(world, q) < FALLEN_HEIGHT * _height(world, start)
+    low = com_height(world, q) < FALLEN_HEIGHT * com_height(world, start)
     # the direction of the base that pointed upwards at the start
     up_in_base = _third_row(start[3:7])
     tilt = np.arccos(np.clip(_third_row(q[..., 3:7]) @ up_in_base, -1.0, 1.0))
     return np.asarray(low | (tilt > FALLEN_TILT))
 
 
-def _height(world: World, q: Array) -> Array:
+def com_height(world: World, q: Array) -> Array:
     """Return the height of the CoM above the ground below it [m], shape (…)."""
     centre = np.asarray(com(world.robot, q))
     ground = world.terrain.height(centre[..., 0], centre[..., 1])

@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -166,13 +167,6 @@ def simulate(
         "versions": versions(),
         **(summary or {}),
     }
-    return with_summary(run, figures)
-
-
-def with_summary(run: Run, figures: Mapping[str, Any]) -> Run:
-    """Return the same run with other figures."""
-    from dataclasses import replace
-
     return replace(run, summary=figures)
 
 

@@ -113,7 +113,7 @@ def check_soles(world: World, q: Array) -> None:
             says how far.
     """
     robot = world.robot
-    leg = max((limb.length for limb in robot.limbs.values()), default=0.0) or 1.0
+    leg = robot.longest_limb
     ground = world.terrain.describe()
     deepest = DEEP * robot.mass * world.gravity / world.material.stiffness
     soles = sole_points(robot)
@@ -161,7 +161,7 @@ def body_points(robot: Robot) -> tuple[ContactPoint, ...]:
     """
     model, data = robot.model, robot.data
     pin.forwardKinematics(model, data, robot.standing)
-    leg = max((limb.length for limb in robot.limbs.values()), default=1.0)
+    leg = robot.longest_limb
     in_feet = {sole.link for sole in robot.soles.values()}
     feet = {int(frame.parentJoint) for frame in model.frames if frame.name in in_feet}
     link_of = {

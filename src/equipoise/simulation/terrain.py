@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -52,13 +53,13 @@ class Terrain(Protocol):
         ...
 
 
-class _Plane:
+class _Plane(ABC):
     """What flat and sloping ground have in common."""
 
     @property
+    @abstractmethod
     def normal(self) -> Array:
         """Unit vector out of the ground, shape (3,)."""
-        raise NotImplementedError
 
     @property
     def offset(self) -> float:

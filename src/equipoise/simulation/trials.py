@@ -17,11 +17,11 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.loop import Hold
+from equipoise.simulation.recorder import com_height
 from equipoise.simulation.simulate import (
     RECORD_PERIOD,
     EngineName,
     simulate,
-    with_summary,
 )
 from equipoise.simulation.start import body_points, stance_on
 from equipoise.simulation.terrain import Flat, Terrain
@@ -91,16 +91,12 @@ def stand(
     weight = world.robot.mass * world.gravity
     force = run.contact_force[late].sum(axis=1).mean(axis=0)
     drift = float(np.linalg.norm(run.com[late] - com(world.robot, q), axis=1).max())
-    height = float(com(world.robot, q)[2] - _ground(world, q))
     fell = figures["fell_at_s"]
     checks = [
-        make_check("CoM stays near", drift, COM_SHARE * height, "m"),
         make_check(
-            "vertical force is the weight",
-            abs(float(force[2]) - weight),
-            FORCE_SHARE * weight,
-            "N",
+            "CoM stays near", drift, COM_SHARE * float(com_height(world, q)), "m"
         ),
+        _weight_check(float(force[2]), weight),
     ]
     figures |= {
         "verb": "stand",
@@ -121,7 +117,7 @@ def stand(
         "sentence": _sentence(world, "stood", seconds, fell, checks),
         **described_world(world),
     }
-    return with_summary(run, figures)
+    return replace(run, summary=figures)
 
 
 def drop(
@@ -155,8 +151,7 @@ def drop(
         EquipoiseError: If the height is negative, or the robot has no such posture.
     """
     world = world or trial_world(robot, terrain or Flat())
-    leg = max((limb.length for limb in robot.limbs.values()), default=1.0)
-    height = DROP_SHARE * leg if height is None else height
+    height = DROP_SHARE * robot.longest_limb if height is None else height
     if not (np.isfinite(height) and 0.0 <= height <= HIGHEST_DROP):
         raise EquipoiseError(
             f"a drop from {height:g} m; it must be from 0 to {HIGHEST_DROP:g} m"
@@ -178,15 +173,11 @@ def drop(
     late = run.time > run.time[-1] - SETTLED
     drift = float(np.abs(run.com[late] - com(world.robot, stance)).max())
     fell = figures["fell_at_s"]
-    size = float(com(world.robot, stance)[2] - _ground(world, stance))
     checks = [
-        make_check("CoM comes back", drift, COM_SHARE * size, "m"),
         make_check(
-            "vertical force is the weight",
-            abs(float(vertical[late].mean()) - weight),
-            FORCE_SHARE * weight,
-            "N",
+            "CoM comes back", drift, COM_SHARE * float(com_height(world, stance)), "m"
         ),
+        _weight_check(float(vertical[late].mean()), weight),
     ]
     figures |= {
         "verb": "drop",
@@ -254,9 +245,13 @@ def described_world(world: World) -> dict[str, Any]:
     }
 
 
-def _ground(world: World, q: Array) -> float:
-    x, y, _ = com(world.robot, q)
-    return float(world.terrain.height(x, y))
+def _com_check(name: str, drift: float, world: World, q: Array) -> dict[str, Any]:
+    return make_check(name, drift, COM_SHARE * float(com_height(world, q)), "m")
+
+
+def _weight_check(vertical_force: float, weight: float) -> dict[str, Any]:
+    off = abs(vertical_force - weight)
+    return make_check("vertical force is the weight", off, FORCE_SHARE * weight, "N")
 
 
 def _sinkage(world: World, run: Run, late: Array) -> dict[str, float]:

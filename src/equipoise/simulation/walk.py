@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from equipoise.gait.motion import Motion
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
-from equipoise.simulation.simulate import EngineName, simulate, with_summary
+from equipoise.simulation.recorder import com_height
+from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.terrain import Terrain
 from equipoise.simulation.trials import described_world, make_check, trial_world
 from equipoise.simulation.world import World
@@ -72,7 +74,7 @@ def walk(
     figures = dict(run.summary)
     fell = figures["fell_at_s"]
     done = steps_done(motion.gait, fell)
-    height = float(motion.com[0, 2] - terrain.height(*motion.com[0, :2]))
+    height = float(com_height(world, motion.q[0]))
     margin = run.zmp_margin[run.supported]
     inside = float(np.mean(margin > ON_THE_EDGE)) if len(margin) else 0.0
     error = figures["com_error_m"]["mean"]
@@ -105,7 +107,7 @@ def walk(
         ],
         **described_world(world),
     }
-    return with_summary(run, figures)
+    return replace(run, summary=figures)
 
 
 def steps_done(gait: Gait, fell_at: float | None) -> int:

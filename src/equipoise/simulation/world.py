@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.description import Array, Inertial, frozen_array
+from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.contacts import (
-    STANDARD_GRAVITY,
     ContactPoint,
     Material,
     default_material,
@@ -104,15 +105,19 @@ class World:
         if not math.isfinite(self.gravity):
             raise EquipoiseError("gravity must be finite")
 
-    @property
-    def body_of_link(self) -> dict[str, tuple[int, Array]]:
-        """Moving body (joint index) of each link, and the link's pose in it, (4, 4)."""
-        placed: dict[str, tuple[int, Array]] = {}
-        for frame in self.robot.model.frames:
-            if frame.type == pin.FrameType.BODY:
-                pose = np.array(frame.placement.homogeneous)
-                placed[frame.name] = (int(frame.parentJoint), pose)
-        return placed
+    @cached_property
+    def _frames(self) -> dict[str, pin.Frame]:
+        """Frames of the links by name."""
+        frames = self.robot.model.frames
+        return {f.name: f for f in frames if f.type == pin.FrameType.BODY}
+
+    def in_body(self, link: str, position_in_link: Array) -> tuple[int, Array]:
+        """Return the moving body of a link, and a point of the link in its axes [m].
+
+        The body is Pinocchio's joint index.
+        """
+        frame = self._frames[link]
+        return int(frame.parentJoint), frame.placement.act(position_in_link)
 
 
 def make_world(

@@ -222,11 +222,8 @@ def place_in_bodies(
     world: World, places: list[tuple[str, Array]]
 ) -> tuple[NDArray[np.int32], Array]:
     """Return bodies (n,) and positions in their axes (n, 3) of points of links."""
-    known = world.body_of_link
     bodies = np.zeros(len(places), dtype=np.int32)
     positions = np.zeros((len(places), 3))
     for number, (link, position_in_link) in enumerate(places):
-        body, pose = known[link]
-        bodies[number] = body
-        positions[number] = pose[:3, :3] @ position_in_link + pose[:3, 3]
+        bodies[number], positions[number] = world.in_body(link, position_in_link)
     return bodies, positions

@@ -309,7 +309,7 @@ def _refuse_absurd_figures(model: Any, path: Path) -> None:
 
 def _left_out(model: Any, path: Path) -> list[str]:
     """Say what a tree of links and joints cannot hold."""
-    mujoco = import_mujoco(path)
+    mujoco = import_mujoco(f"{path}: reading MJCF")
     notices = []
     kinds = Counter(mujoco.mjtEq(int(kind)).name for kind in model.eq_type)
     for kind, count in sorted(kinds.items()):

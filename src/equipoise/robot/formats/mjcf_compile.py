@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, tostring
 
 import numpy as np
 
-from equipoise.errors import RobotFileError
+from equipoise.errors import EquipoiseError, RobotFileError
 
 # A box of distinct edges that stands for a mesh, its corners in the order of
 # itertools.product, its faces outwards.
@@ -66,7 +66,7 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
     Raises:
         RobotFileError: If MuJoCo refuses it, or a missing mesh decides an inertia.
     """
-    mujoco = import_mujoco(path)
+    mujoco = import_mujoco(f"{path}: reading MJCF")
     failures = (ValueError, KeyError, mujoco.FatalError, mujoco.UnexpectedError)
     try:
         content = tostring(root)
@@ -88,21 +88,20 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
     return CompiledMjcf(model, spec, tuple(notices), files_of_meshes)
 
 
-def import_mujoco(path: Path) -> Any:
+def import_mujoco(what: str, kind: type[EquipoiseError] = RobotFileError) -> Any:
     """Return the module ``mujoco``, which is an optional dependency.
 
     Args:
-        path: The file that needs it: for the message.
+        what: That needs it: for the message.
+        kind: The error that is raised.
 
     Raises:
-        RobotFileError: If MuJoCo is not installed.
+        EquipoiseError: If MuJoCo is not installed.
     """
     try:
         import mujoco
     except ImportError as error:
-        raise RobotFileError(
-            f"{path}: reading MJCF needs MuJoCo: pip install 'equipoise[mujoco]'"
-        ) from error
+        raise kind(f"{what} needs MuJoCo: pip install 'equipoise[mujoco]'") from error
     return mujoco
 
 

@@ -24,7 +24,7 @@ class ShapeReader:
     """Reads the geoms of bodies, counting those that no shape can stand for."""
 
     def __init__(self, compiled: CompiledMjcf, path: Path) -> None:
-        self.mujoco = import_mujoco(path)
+        self.mujoco = import_mujoco(f"{path}: reading MJCF")
         self.model = model = compiled.model
         self.meshes = list(compiled.spec.meshes)
         self.files = compiled.files_of_meshes
