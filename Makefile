@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PEERS := .venv-peers
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test bench docs clean
+.PHONY: help install browser demo test bench docs pictures clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,17 @@ demo: install ## Let the humanoid walk; write build/walk with its report
 	@mkdir -p build
 	$(BIN)/equipoise walk humanoid --out build/walk --force
 
-test: install ## Lint, check types and imports, run every test, build the docs
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+		|| command -v google-chrome >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+			&& echo "installing chromium for the tests of pages" \
+			&& { apt-get install -qq -y --no-install-recommends chromium >/dev/null 2>&1 \
+				|| { apt-get update -qq >/dev/null 2>&1 && apt-get install -qq -y \
+					--no-install-recommends chromium >/dev/null 2>&1; }; }; } \
+		|| echo "no Chromium: tests of pages will be skipped"
+
+test: install browser ## Lint, check types and imports, run every test, build the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -34,6 +44,9 @@ docs: install ## Build the site in build/docs
 	@rm -rf docs/generated
 	$(BIN)/python -m sphinx -W -q -b html -d build/doctrees docs build/docs
 	@echo "build/docs/index.html"
+
+pictures: install browser ## Make the pictures of README and docs anew
+	$(BIN)/python docs/make_pictures.py
 
 clean: ## Remove .venv and all that was built
 	rm -rf $(VENV) $(PEERS) build dist docs/generated .hypothesis .import_linter_cache \

@@ -505,6 +505,36 @@ def test_a_real_ctrl_c_ends_a_long_run(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
+def test_a_ctrl_c_that_a_library_swallows_ends_a_run(tmp_path: Path) -> None:
+    """Ctrl-C within a finaliser, where Python forgets it, ends the run all the same."""
+    script = """
+import gc, os, signal, sys
+import equipoise.simulation.loop as loop
+class Swallows:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+whole = loop.run_loop
+def run_loop(*args, **kwargs):
+    Swallows()
+    return whole(*args, **kwargs)
+import equipoise.simulation.simulate as simulate
+simulate.run_loop = run_loop
+from equipoise.cli.main import main
+main(["stand", "itu-biped", "--seconds", "30", "--out", "out"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1] == "equipoise: interrupted"
+    assert names_in(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -18,9 +18,15 @@ from equipoise import __version__
 from equipoise.cli.console import drop_output, printable
 from equipoise.cli.drop import Drop
 from equipoise.cli.export import Export
+from equipoise.cli.film import Film
 from equipoise.cli.info import Info
+from equipoise.cli.interrupt import remembered_interrupts
+from equipoise.cli.log import Log
+from equipoise.cli.plot import Plot
+from equipoise.cli.poses import Poses
 from equipoise.cli.robots import Robots
 from equipoise.cli.stand import Stand
+from equipoise.cli.view import View
 from equipoise.cli.walk import Walk
 from equipoise.errors import EquipoiseError
 
@@ -38,8 +44,15 @@ Verb = (
     | Annotated[Stand, tyro.conf.subcommand("stand")]
     | Annotated[Drop, tyro.conf.subcommand("drop")]
     | Annotated[Walk, tyro.conf.subcommand("walk")]
+    | Annotated[View, tyro.conf.subcommand("view")]
+    | Annotated[Plot, tyro.conf.subcommand("plot")]
+    | Annotated[Film, tyro.conf.subcommand("film")]
+    | Annotated[Log, tyro.conf.subcommand("log")]
+    | Annotated[Poses, tyro.conf.subcommand("poses")]
 )
-AnyVerb = Robots | Info | Export | Stand | Drop | Walk
+AnyVerb = (
+    Robots | Info | Export | Stand | Drop | Walk | View | Plot | Film | Log | Poses
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -60,7 +73,8 @@ def run(words: list[str]) -> int:
             print(f"equipoise {__version__}")
             status = 0
         else:
-            status = _parse(words or ["--help"]).run()
+            with remembered_interrupts():
+                status = _parse(words or ["--help"]).run()
         sys.stdout.flush()
     except EquipoiseError as error:
         return _complain(str(error), BAD_INPUT)

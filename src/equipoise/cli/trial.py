@@ -18,6 +18,7 @@ from equipoise.cli.console import (
     make_table,
     printable,
 )
+from equipoise.cli.interrupt import check_interrupt
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -176,14 +177,19 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
 def _progress(seconds: float | None, title: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on a terminal; nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda time: None
+        yield lambda time: check_interrupt()
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(printable(title), total=seconds)
-        yield lambda time: bar.update(task, completed=time)
+
+        def told(time: float) -> None:
+            check_interrupt()
+            bar.update(task, completed=time)
+
+        yield told
 
 
 def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:

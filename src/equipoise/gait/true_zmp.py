@@ -6,34 +6,10 @@ import numpy as np
 
 from equipoise.kinematics.com import com
 from equipoise.kinematics.momentum import centroidal_momentum
+from equipoise.kinematics.velocities import velocities as velocities
 from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
-
-
-def velocities(robot: Robot, q: Array, dt: float) -> Array:
-    """Return velocities of a motion by central differences, shape (n, nv).
-
-    Args:
-        robot: The robot.
-        q: Configurations at equal distances of time, shape (n, nq).
-        dt: That distance [s].
-    """
-    v = np.zeros((len(q), robot.nv))
-    turn = _rotations(q[:, 3:7])
-    travel = np.gradient(q[:, :3], dt, axis=0)
-    v[:, :3] = np.einsum("nji,nj->ni", turn, travel)
-    spin = np.einsum("nji,njk->nik", turn, np.gradient(turn, dt, axis=0))
-    v[:, 3] = 0.5 * (spin[:, 2, 1] - spin[:, 1, 2])
-    v[:, 4] = 0.5 * (spin[:, 0, 2] - spin[:, 2, 0])
-    v[:, 5] = 0.5 * (spin[:, 1, 0] - spin[:, 0, 1])
-    for joint in list(robot.model.joints)[2:]:
-        own = q[:, joint.idx_q : joint.idx_q + joint.nq]
-        if joint.nq == 2:
-            own = np.unwrap(np.arctan2(own[:, 1:], own[:, :1]), axis=0)
-        if joint.nv == 1:
-            v[:, joint.idx_v] = np.gradient(own[:, 0], dt)
-    return v
 
 
 def true_zmp(
@@ -58,10 +34,3 @@ def true_zmp(
     lever = (centre[:, 2] - height)[:, None] * force[:, :2]
     turning = np.stack([rate[:, 4], -rate[:, 3]], axis=1)
     return np.asarray(centre[:, :2] - (lever + turning) / force[:, 2:])
-
-
-def _rotations(xyzw: Array) -> Array:
-    """Return rotation matrices (n, 3, 3) of quaternions."""
-    from scipy.spatial.transform import Rotation
-
-    return np.asarray(Rotation.from_quat(xyzw).as_matrix())

@@ -35,11 +35,25 @@ def described_robot(
             f"{file}: has no topic '{ROBOT_DESCRIPTION}'; name the robot that ran"
         )
     urdf = messages[ROBOT_DESCRIPTION].text("data")[0]
+    return robot_of_urdf(urdf, attachments.get(SETTINGS_ATTACHMENT), file)
+
+
+def robot_of_urdf(urdf: str, toml: bytes | None, file: Path) -> Robot:
+    """Return the robot of a URDF that lies in a log.
+
+    Args:
+        urdf: The URDF itself.
+        toml: Settings that go with it, if any.
+        file: The log, for messages and for meshes.
+
+    Raises:
+        EquipoiseError: If there can be no such robot.
+    """
     description = read_urdf(parse_xml(urdf.encode(), file), file)
     settings = Settings()
-    if SETTINGS_ATTACHMENT in attachments:
+    if toml is not None:
         try:
-            table = tomllib.loads(attachments[SETTINGS_ATTACHMENT].decode())
+            table = tomllib.loads(toml.decode())
         except ValueError as error:
             raise EquipoiseError(
                 f"{file}: its {SETTINGS_ATTACHMENT} is no TOML ({error})"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.log.cdr import MessageType
 from equipoise.log.layout import Bytes, Layout
-from equipoise.log.raw_messages import read_raw
+from equipoise.log.raw_messages import RawLog, read_raw
 
 LOG_NAME = "run.mcap"
 
@@ -81,6 +81,13 @@ class Messages:
                 f"topic '{self.topic}': '{path}' is missing or differs in length"
             ) from error
 
+    def first(self, count: int) -> Messages:
+        """Return the first messages, as many as asked for."""
+        alike = len(self.layouts) == 1
+        layouts = self.layouts if alike else self.layouts[:count]
+        rows = [self.rows[0][:count]] if alike else self.rows[:count]
+        return Messages(self.topic, self.times[:count], layouts, rows)
+
 
 def topics(path: Path | str) -> tuple[Topic, ...]:
     """Return what is in an MCAP file, or in the folder of a run, by name.
@@ -109,13 +116,23 @@ def read_messages(path: Path | str) -> tuple[dict[str, Messages], dict[str, byte
     """
     with open_log(path) as stream:
         raw = read_raw(stream)
-        found = {}
-        for channel, times, data in raw.topics.values():
-            schema = raw.schemas.get(channel.schema_id)
-            if channel.message_encoding == "cdr" and schema is not None and times:
-                kind = MessageType.parse(schema.name, schema.data.decode())
-                found[channel.topic] = _messages(channel.topic, kind, times, data)
-    return found, raw.attachments
+        return decoded(raw), raw.attachments
+
+
+def decoded(raw: RawLog) -> dict[str, Messages]:
+    """Return ROS 2 messages by topic; topics that have none are left out.
+
+    Raises:
+        EquipoiseError: If a message is not of its type.
+    """
+    found = {}
+    for channel, times, data, wanted in raw.topics.values():
+        schema = raw.schemas.get(channel.schema_id)
+        readable = wanted and times and channel.message_encoding == "cdr"
+        if readable and schema is not None:
+            kind = MessageType.parse(schema.name, schema.data.decode())
+            found[channel.topic] = _messages(channel.topic, kind, times, data)
+    return found
 
 
 def log_path(path: Path | str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError
 from equipoise.log.described_robot import described_robot
 from equipoise.log.folder import SUMMARY_NAME, read_summary
-from equipoise.log.mcap_file import LOG_NAME, Messages, log_path, read_messages
+from equipoise.log.mcap_file import (
+    LOG_NAME,
+    Messages,
+    decoded,
+    log_path,
+    open_log,
+    read_messages,
+)
 from equipoise.log.mcap_writer import NANOSECONDS
+from equipoise.log.raw_messages import RawLog
 from equipoise.log.run import Event, Run
+from equipoise.log.salvage import read_whole, what_is_lost, whole_rows
 from equipoise.log.streams import (
     ARROW_SCALE,
     BASE_ACCELERATION,
@@ -26,10 +35,12 @@ from equipoise.log.streams import (
     JOINT_STATES,
     ODOMETRY,
     REFERENCES,
+    SURROUNDINGS,
     ZMP,
     ZMP_MARGIN,
     wrench_topic,
 )
+from equipoise.log.surroundings import Surroundings, from_messages
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import (
     BASE_Q,
@@ -38,7 +49,9 @@ from equipoise.robot.joint_coordinates import (
     degree_names,
 )
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
+SIDES: tuple[Side, ...] = get_args(Side)
 NEEDED = (
     JOINT_STATES,
     JOINT_ACCELERATIONS,
@@ -48,7 +61,9 @@ NEEDED = (
 )
 
 
-def read_run(path: Path | str, robot: Robot | None = None) -> Run:
+def read_run(
+    path: Path | str, robot: Robot | None = None, *, salvage: bool = False
+) -> Run:
     """Read what :func:`~equipoise.log.mcap_writer.write_mcap` has written.
 
     Numbers come back bit for bit, but times, which are whole nanoseconds, and
@@ -59,23 +74,36 @@ def read_run(path: Path | str, robot: Robot | None = None) -> Run:
         path: The folder of a run, or its MCAP file.
         robot: The robot that ran; by default the one described in the log, whose
             joints may come in another order.
+        salvage: Whether a log that is cut off or damaged gives the rows that are
+            whole, up to the damage; ``notices`` of the summary then say what is lost.
 
     Raises:
         EquipoiseError: If the file is no log of a run, or of another robot, or is cut
-            off or damaged.
+            off or damaged (with ``salvage``: so that not a row of it is whole).
     """
     file = log_path(path)
-    messages, attachments = read_messages(path)
+    raw: RawLog | None = None
+    if salvage:
+        raw = read_whole(path)
+        with open_log(path):
+            messages, attachments = _salvaged(raw), raw.attachments
+    else:
+        messages, attachments = read_messages(path)
     missing = [topic for topic in NEEDED if topic not in messages]
     if missing:
+        broken = ", or is cut off or damaged" if raw and raw.damage else ""
         raise EquipoiseError(
-            f"{file}: is no log of a run: it has no topic '{missing[0]}'; "
+            f"{file}: is no log of a run{broken}: it has no topic '{missing[0]}'; "
             f"its topics are: {', '.join(sorted(messages)) or 'none'}"
         )
     try:
         if robot is None:
             robot = described_robot(messages, attachments, file)
-        return _Reading(messages, robot, _summary(file)).run()
+        summary = _summary(file)
+        if raw is not None:
+            times = messages[JOINT_STATES].times
+            summary = _with_loss(summary, file.name, raw, times)
+        return _Reading(messages, robot, summary).run()
     except EquipoiseError as error:
         if str(error).startswith(str(file)):
             raise
@@ -141,7 +169,13 @@ class _Reading:
             boxes=self.boxes(),
             events=self.events(),
             summary=self.summary,
+            surroundings=self.surroundings(),
         )
+
+    def surroundings(self) -> Surroundings:
+        if SURROUNDINGS not in self.messages:
+            return Surroundings()
+        return from_messages(self.messages[SURROUNDINGS])
 
     def column(self, topic: str, path: str, count: int | None = None) -> Array:
         return self.rows(topic, self.messages[topic].numbers(path, count))
@@ -223,6 +257,36 @@ class _Reading:
         messages = self.messages[EVENTS]
         times = (messages.times / NANOSECONDS).tolist()
         return tuple(map(Event, times, messages.text("msg")))
+
+
+def _salvaged(raw: RawLog) -> dict[str, Messages]:
+    """Return messages by topic; where some are lost, up to the last whole row."""
+    messages = decoded(raw)
+    announced = {topic.channel.topic for topic in raw.topics.values()}
+    if raw.damage is None or raw.complete or not announced.issuperset(NEEDED):
+        return messages
+    of_every_row = [
+        topic
+        for topic in sorted(announced)
+        if topic in (*NEEDED, CONTACTS, BOXES)
+        or topic.startswith(REFERENCES)
+        or topic in map(wrench_topic, SIDES)
+    ]
+    return whole_rows(messages, of_every_row, raw.damage)
+
+
+def _with_loss(
+    summary: Mapping[str, Any], name: str, raw: RawLog, times: NDArray[np.uint64]
+) -> dict[str, Any]:
+    """Return the figures with a notice of what is lost, if anything is."""
+    duration = summary.get("duration_s")
+    known = duration if isinstance(duration, int | float) else None
+    lost = what_is_lost(name, raw, float(times[-1]) / NANOSECONDS, known)
+    if lost is None:
+        return dict(summary)
+    before = summary.get("notices")
+    notices = list(before) if isinstance(before, list) else []
+    return {**summary, "notices": [*notices, lost]}
 
 
 def _summary(file: Path) -> dict[str, Any]:

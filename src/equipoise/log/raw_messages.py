@@ -6,13 +6,16 @@ here for all but messages.
 
 from __future__ import annotations
 
+import os
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import BinaryIO, NamedTuple
 
 from mcap import records
 from mcap.data_stream import ReadDataStream
+from mcap.exceptions import EndOfFile
 from mcap.opcode import Opcode
 from mcap.stream_reader import StreamReader, get_chunk_data_stream
 
@@ -20,13 +23,39 @@ RECORD_HEAD = struct.Struct("<BQ")
 # Channel, sequence, log time, publish time.
 MESSAGE_HEAD = struct.Struct("<HIQQ")
 
+# Whether the messages of a topic are wanted, by its name and type.
+Wanted = Callable[[str, str], bool]
+
 
 class RawTopic(NamedTuple):
-    """Messages of a channel in the order of the file."""
+    """Messages of a channel in the order of the file.
+
+    Attributes:
+        channel: What the file says of it.
+        times: When they were logged [ns].
+        data: The messages; empty bytes where they are not wanted.
+        wanted: Whether they are.
+    """
 
     channel: records.Channel
     times: list[int]
     data: list[bytes]
+    wanted: bool = True
+
+
+class Damage(NamedTuple):
+    """Why a file could not be read to its end.
+
+    Attributes:
+        cut_off: Whether it just ends; it is damaged otherwise.
+        reason: A few words.
+        unsure_from: Log time from which topics may lack messages [ns]; None where
+            they end together.
+    """
+
+    cut_off: bool
+    reason: str
+    unsure_from: int | None
 
 
 @dataclass
@@ -37,55 +66,109 @@ class RawLog:
         schemas: By number.
         topics: By channel number.
         attachments: Content by name.
+        damage: What ended the reading early; None where nothing did.
+        complete: Whether all messages were read.
     """
 
     schemas: dict[int, records.Schema] = field(default_factory=dict)
     topics: dict[int, RawTopic] = field(default_factory=dict)
     attachments: dict[str, bytes] = field(default_factory=dict)
+    damage: Damage | None = None
+    complete: bool = False
+
+    def type_of(self, channel: records.Channel) -> str:
+        """Return the message type of a channel, ``""`` if the file does not say."""
+        schema = self.schemas.get(channel.schema_id)
+        return schema.name if schema else ""
 
 
-def read_raw(stream: BinaryIO) -> RawLog:
+def read_raw(
+    stream: BinaryIO, *, salvage: bool = False, wanted: Wanted | None = None
+) -> RawLog:
     """Read a whole MCAP file; checksums are checked.
+
+    Args:
+        stream: The file, at its beginning.
+        salvage: Whether to return what lies before the first damage, and say so in
+            ``damage``, instead of raising. A chunk is whole or not read at all.
+        wanted: Which topics' messages to keep; of others only times. All by default.
 
     Raises:
         Exception: Of any kind, if it is no MCAP file, or is damaged.
     """
     log = RawLog()
-    for record in StreamReader(stream, emit_chunks=True, validate_crcs=True).records:
-        if isinstance(record, records.Chunk):
-            content, length = get_chunk_data_stream(record, validate_crc=True)
-            _read_chunk(log, content.read(length))
-        elif isinstance(record, records.Message):
-            _add_message(log, record.channel_id, record.log_time, record.data)
-        elif isinstance(record, records.Attachment):
-            log.attachments[record.name] = record.data
-        else:
-            _announce(log, record)
+    latest: int | None = None
+    reader = StreamReader(
+        _WholeReads(stream),  # type: ignore[arg-type]
+        emit_chunks=True,
+        validate_crcs=True,
+    )
+    try:
+        for record in reader.records:
+            if isinstance(record, records.Chunk):
+                latest = None
+                content, length = get_chunk_data_stream(record, validate_crc=True)
+                _read_chunk(log, content.read(length), wanted)
+            elif isinstance(record, records.Message):
+                latest = record.log_time
+                _add_message(log, record.channel_id, record.log_time, record.data)
+            elif isinstance(record, records.Attachment):
+                log.attachments[record.name] = record.data
+            elif isinstance(record, records.DataEnd):
+                log.complete = True
+            else:
+                _announce(log, record, wanted)
+    # a damaged file can make its readers stumble in any way
+    except Exception as error:
+        if not salvage:
+            raise
+        cut_off = isinstance(error, EndOfFile)
+        reason = str(error) or type(error).__name__
+        log.damage = Damage(cut_off, reason, None if log.complete else latest)
     return log
 
 
-def _read_chunk(log: RawLog, data: bytes) -> None:
+class _WholeReads:
+    """A file that gives as many bytes as were asked for, or none."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._left = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+
+    def read(self, length: int) -> bytes:
+        if length > self._left:
+            raise EndOfFile("the file ends early")
+        self._left -= length
+        return self._stream.read(length)
+
+
+def _read_chunk(log: RawLog, data: bytes, wanted: Wanted | None) -> None:
     at = 0
     while at < len(data):
         opcode, length = RECORD_HEAD.unpack_from(data, at)
         at += RECORD_HEAD.size
+        if at + length > len(data):
+            raise ValueError("a record goes beyond its chunk")
         if opcode == Opcode.MESSAGE:
             channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, at)
             _add_message(log, channel, time, data[at + MESSAGE_HEAD.size : at + length])
         elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
             kind = records.Schema if opcode == Opcode.SCHEMA else records.Channel
-            _announce(log, kind.read(ReadDataStream(BytesIO(data[at : at + length]))))
+            record = kind.read(ReadDataStream(BytesIO(data[at : at + length])))
+            _announce(log, record, wanted)
         at += length
 
 
 def _add_message(log: RawLog, channel: int, time: int, data: bytes) -> None:
     topic = log.topics[channel]
     topic.times.append(time)
-    topic.data.append(data)
+    topic.data.append(data if topic.wanted else b"")
 
 
-def _announce(log: RawLog, record: records.McapRecord) -> None:
+def _announce(log: RawLog, record: records.McapRecord, wanted: Wanted | None) -> None:
     if isinstance(record, records.Schema):
         log.schemas.setdefault(record.id, record)
     elif isinstance(record, records.Channel):
-        log.topics.setdefault(record.id, RawTopic(record, [], []))
+        keep = wanted is None or wanted(record.topic, log.type_of(record))
+        log.topics.setdefault(record.id, RawTopic(record, [], [], keep))

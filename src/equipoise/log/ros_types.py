@@ -97,6 +97,11 @@ DEFINITIONS = {
     ),
 }
 
+# Of others' logs; a run of ours has none of these.
+FOREIGN_DEFINITIONS = {
+    "geometry_msgs/PoseStamped": "std_msgs/Header header\ngeometry_msgs/Pose pose",
+}
+
 
 def definition(name: str) -> str:
     """Return a message's definition with those that it is made of, as ``ros2msg``.
@@ -104,7 +109,7 @@ def definition(name: str) -> str:
     Args:
         name: For example ``"sensor_msgs/JointState"``.
     """
-    parts = [DEFINITIONS[name]]
+    parts = [_own_text(name)]
     parts += [f"MSG: {used}\n{DEFINITIONS[used]}" for used in _used_by(name)]
     return f"\n{SEPARATOR}\n".join(parts) + "\n"
 
@@ -115,10 +120,14 @@ def long_name(name: str) -> str:
     return f"{package}/msg/{short}"
 
 
+def _own_text(name: str) -> str:
+    return DEFINITIONS.get(name) or FOREIGN_DEFINITIONS[name]
+
+
 def _used_by(name: str) -> list[str]:
     """Return the message types that a definition needs, each once."""
     found: dict[str, None] = {}
-    for used in re.findall(r"^(\w+/\w+)", DEFINITIONS[name], re.MULTILINE):
+    for used in re.findall(r"^(\w+/\w+)", _own_text(name), re.MULTILINE):
         found[used] = None
         found.update(dict.fromkeys(_used_by(used)))
     return list(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.figures import plain_figures
+from equipoise.log.surroundings import Surroundings
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -65,6 +66,7 @@ class Run:
         boxes: Position and quaternion xyzw of each movable box, shape (n, nb, 7).
         events: What happened, in order of time.
         summary: Figures, for ``summary.json``: plain data, numbers finite.
+        surroundings: What it met, for looking at.
     """
 
     robot: Robot
@@ -85,6 +87,7 @@ class Run:
     boxes: Array
     events: tuple[Event, ...]
     summary: Mapping[str, Any]
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     def __post_init__(self) -> None:
         """Check, copy and freeze.

@@ -11,6 +11,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.log.run import Run
+from equipoise.log.surroundings import WORLD, to_markers
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import (
     BASE_Q,
@@ -20,7 +21,6 @@ from equipoise.robot.joint_coordinates import (
 )
 from equipoise.robot.parts import Side, Sole
 
-WORLD = "world"
 JOINT_STATES = "/joint_states"
 JOINT_ACCELERATIONS = "/joint_accelerations"
 BASE_ACCELERATION = "/base/acceleration"
@@ -29,6 +29,7 @@ COM, ZMP, ZMP_MARGIN = "/com", "/zmp", "/zmp_margin"
 CONTACTS, BOXES, EVENTS = "/contacts", "/boxes", "/events"
 REFERENCES = "/references/"
 ROBOT_DESCRIPTION = "/robot_description"
+SURROUNDINGS = "/surroundings"
 
 # Length of a contact force's arrow [m/N]; a power of two, so that no digit is lost.
 ARROW_SCALE = 2.0**-10
@@ -92,10 +93,14 @@ def still_messages(run: Run, urdf: str) -> list[tuple[str, str, dict[str, Any]]]
         urdf: The robot as URDF.
     """
     soles = [_sole_transform(sole) for sole in run.robot.soles.values()]
-    return [
+    still: list[tuple[str, str, dict[str, Any]]] = [
         (ROBOT_DESCRIPTION, "std_msgs/String", {"data": urdf}),
         ("/tf_static", "tf2_msgs/TFMessage", {"transforms": soles}),
     ]
+    if run.surroundings:
+        markers = to_markers(run.surroundings)
+        still.append((SURROUNDINGS, "visualization_msgs/MarkerArray", markers))
+    return still
 
 
 def event_message(text: str, seconds: int, nanoseconds: int) -> dict[str, Any]:

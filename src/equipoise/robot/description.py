@@ -29,6 +29,7 @@ JointKind = Literal[
 ]
 JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
+Colour = tuple[int, int, int]
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 
 
@@ -77,6 +78,7 @@ class Shape:
         transform_shape_to_link: Maps shape coordinates to link coordinates, (4, 4).
         mesh: Mesh file, or None where there is none or it was not found.
         mesh_name: The mesh as the robot file names it (empty for primitives).
+        colour: Red, green, blue, from 0 to 255; None where the file gives none.
     """
 
     kind: ShapeKind
@@ -84,6 +86,7 @@ class Shape:
     transform_shape_to_link: Array = field(default_factory=transform)
     mesh: Path | None = None
     mesh_name: str = ""
+    colour: Colour | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +210,19 @@ class Description:
             joints.append(self.joint_above[link])
             link = joints[-1].parent
         return joints[::-1]
+
+
+def colour_from_shares(shares: Sequence[float]) -> Colour | None:
+    """Return a colour from red, green, blue in 0 to 1; None if one is not finite."""
+    if not np.isfinite(shares).all():
+        return None
+    red, green, blue = (round(255 * min(max(share, 0.0), 1.0)) for share in shares)
+    return red, green, blue
+
+
+def shares_of_colour(colour: Colour) -> tuple[float, ...]:
+    """Return red, green, blue and opacity in 0 to 1, as robot files write them."""
+    return (*(part / 255 for part in colour), 1.0)
 
 
 def rotation_from_rpy(rpy: Sequence[float]) -> Array:

@@ -1,15 +1,16 @@
-"""The ground from above: soles, and the paths of ZMP and CoM over them."""
+"""The ground from above as a drawing: footprints, and the paths of ZMP and CoM."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from equipoise.kinematics.support import support_polygon
-from equipoise.log.run import Run
 from equipoise.robot.description import Array
 from equipoise.show.axes import Axis, make_axis
+from equipoise.show.chart import Series
+from equipoise.show.footprints import Footprint
+from equipoise.show.ground_map import GroundMap, GroundPath
 from equipoise.show.markup import element, path, text
-from equipoise.show.plots import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Series, figure, grid
+from equipoise.show.plots import BOTTOM, LEFT, RIGHT, TOP, WIDTH, figure, grid
 from equipoise.show.thinning import thin_path
 
 LOWEST, HIGHEST = 150.0, 300.0
@@ -18,51 +19,50 @@ NEAR, MOST = 0.4, 3000
 MARGIN = 0.03
 
 
-def ground_plot(run: Run) -> str:
-    """Return a figure of the soles where they are at the start, with both paths.
+def ground_plot(ground: GroundMap) -> str:
+    """Return a figure of all footprints, with the paths.
 
     Forward (x) is to the right, left (y) is up, both to the same scale.
     """
-    soles = {
-        side: np.asarray(support_polygon(run.robot, run.q[0], [side]))
-        for side in run.robot.soles
-    }
-    zmp = np.where(run.supported[:, None], run.zmp[:, :2], np.nan)
-    paths = {"c1": zmp, "c0": run.com[:, :2]}
-    across, up, height = _axes(np.concatenate([*soles.values(), *paths.values()]))
-    outlines = [
-        element(
-            "g",
-            element("title", text(f"{side} sole")),
-            element("path", d=f"{path(_placed(corners, across, up))}Z", class_="sole"),
-        )
-        for side, corners in soles.items()
-    ]
-    lines = []
-    for style, points in paths.items():
-        placed = thin_path(_placed(points, across, up), NEAR, MOST)
-        lines.append(element("path", d=path(placed), class_=f"line {style}"))
-        start = placed[np.isfinite(placed).all(axis=1)][:1]
-        for x, y in start.tolist():
-            lines.append(
-                element(
-                    "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4, class_=f"dot {style}"
-                )
-            )
+    across, up, height = _axes(*ground.bounds())
+    parts = [grid(across, up, "x, forward [m]")]
+    parts += [_print(print_, across, up) for print_ in ground.footprints]
+    for way in ground.paths:
+        parts += _path(way, across, up)
     nothing = np.zeros(0)
-    legend = [
-        Series("soles at the start", nothing, "sole"),
-        Series("ZMP", nothing, "c1"),
-        Series("CoM (dots: start)", nothing, "c0"),
-    ]
-    body = "".join([grid(across, up, "x, forward [m]"), *outlines, *lines])
-    return figure("From above: y, left, over x", "m", body, (WIDTH, height), legend)
+    legend = [Series("footprints", nothing, "sole")] if ground.footprints else []
+    legend += [Series(way.label, nothing, way.style) for way in ground.paths]
+    title = "From above: y, left, over x (dots: start)"
+    return figure(title, "m", "".join(parts), (WIDTH, height), legend)
 
 
-def _axes(points: Array) -> tuple[Axis, Axis, float]:
+def _print(footprint: Footprint, across: Axis, up: Axis) -> str:
+    words = f"{footprint.side} foot, {footprint.start_s:.2f} to {footprint.end_s:.2f} s"
+    outline = path(_placed(footprint.polygon_in_world[:, :2], across, up))
+    return element(
+        "g",
+        element("title", text(words)),
+        element("path", d=f"{outline}Z", class_="sole"),
+    )
+
+
+def _path(way: GroundPath, across: Axis, up: Axis) -> list[str]:
+    placed = thin_path(_placed(way.points, across, up), NEAR, MOST)
+    parts = [element("path", d=path(placed), class_=f"line {way.style}")]
+    start = placed[np.isfinite(placed).all(axis=1)][:1]
+    if not way.dashed:
+        parts += [
+            element(
+                "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=4, class_=f"dot {way.style}"
+            )
+            for x, y in start.tolist()
+        ]
+    return parts
+
+
+def _axes(low: Array, high: Array) -> tuple[Axis, Axis, float]:
     """Return both axes to one scale, and the height of the drawing [px]."""
-    points = points[np.isfinite(points).all(axis=1)]
-    low, high = points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
+    low, high = low - MARGIN, high + MARGIN
     width = WIDTH - LEFT - RIGHT
     scale = width / (high[0] - low[0])
     tall = min(max(scale * (high[1] - low[1]), LOWEST), HIGHEST)

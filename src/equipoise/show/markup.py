@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -66,7 +67,7 @@ def path(points: Array) -> str:
     """
     parts, drawing = [], False
     for x, y in np.round(points, 1).tolist():
-        if not np.isfinite(x + y):
+        if not math.isfinite(x + y):
             drawing = False
             continue
         parts.append(f"{'L' if drawing else 'M'}{x:g},{y:g}")

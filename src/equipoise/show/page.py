@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from equipoise.show.markup import element, text
+import base64
+import hashlib
 
+from equipoise.show.markup import element, text
+from equipoise.show.palette import DARK, LIGHT, style_sheet_colours
+
+COLOURS = f"""
+:root{{color-scheme:light dark;{style_sheet_colours(LIGHT)}}}
+@media (prefers-color-scheme:dark){{:root{{{style_sheet_colours(DARK)}}}}}"""
 STYLE = """
-:root{color-scheme:light dark;--paper:#fdfdfc;--ink:#1d2126;--soft:#5c6670;
---rule:#dfe3e6;--fill:#eef1f3;--good:#1a7f4b;--bad:#b3261e;--c0:#1f6fd0;--c1:#d9541e;
---c2:#2a9d6f;--c3:#8a4fd3;--c4:#b98900;--c5:#c2387a}
-@media (prefers-color-scheme:dark){:root{--paper:#15181b;--ink:#e6e9ec;--soft:#9aa5af;
---rule:#2f363c;--fill:#21262b;--good:#5ac48d;--bad:#ff8a80;--c0:#6cb0ff;--c1:#ff9563;
---c2:#5fd0a3;--c3:#bf95ff;--c4:#e6bd4c;--c5:#ff86b8}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1200px;padding:24px 20px 48px;background:var(--paper);
 color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
@@ -25,18 +26,19 @@ figcaption{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:.9rem;margin-botto
 .legend{display:flex;flex-wrap:wrap;gap:2px 12px;color:var(--soft)}
 .legend i{display:inline-block;width:18px;border-top:3px solid;margin-right:5px;
 vertical-align:middle}
-.legend i.reference{border-top-style:dashed}
+.legend i.reference,.legend i.dashed{border-top-style:dashed}
 .legend i.sole{height:10px;border:1px solid var(--soft);background:var(--fill)}
 svg{display:block;width:100%;height:auto}
 svg text{fill:var(--soft);font-size:11.5px}
 svg path{fill:none}
 .grid{stroke:var(--rule)}.event{stroke:var(--soft);stroke-dasharray:2 3}
+.cursor{stroke:var(--ink)}
 .line{stroke:currentColor;stroke-width:1.6;stroke-linejoin:round}
 .dot{fill:currentColor}
 svg path.sole{fill:var(--fill);stroke:var(--soft)}
 .c0{color:var(--c0)}.c1{color:var(--c1)}.c2{color:var(--c2)}.c3{color:var(--c3)}
 .c4{color:var(--c4)}.c5{color:var(--c5)}
-.reference{color:var(--soft)}.line.reference{stroke-dasharray:6 4}
+.reference{color:var(--soft)}.line.reference,.line.dashed{stroke-dasharray:6 4}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.95rem}
 th,td{text-align:left;padding:4px 12px 4px 0;border-bottom:1px solid var(--rule);
@@ -53,21 +55,27 @@ footer{margin-top:2.5rem;color:var(--soft);font-size:.85rem}
 """
 
 
-def page(title: str, *body: str) -> str:
+def page(title: str, *body: str, style: str = "", script: str = "") -> str:
     """Return a whole HTML document that fetches nothing from anywhere.
 
     Args:
         title: Of the document.
         body: Markup.
+        style: More of the style sheet.
+        script: A module that runs when all is there; browsers run no other.
     """
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    if script:
+        digest = hashlib.sha256(script.encode()).digest()
+        policy += f"; script-src 'sha256-{base64.b64encode(digest).decode('ascii')}'"
+        body = (*body, element("script", script, type="module"))
     head = "".join(
         [
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta http-equiv="Content-Security-Policy" '
-            "content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             element("title", text(title)),
-            element("style", STYLE),
+            element("style", COLOURS, STYLE, style),
         ]
     )
     document = element(

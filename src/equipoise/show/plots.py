@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.log.run import Event
 from equipoise.robot.description import Array
 from equipoise.show.axes import Axis, make_axis
+from equipoise.show.chart import Chart, Series
 from equipoise.show.markup import element, path, text
 from equipoise.show.thinning import envelope
 
@@ -19,46 +18,20 @@ LEFT, RIGHT, TOP, BOTTOM = 62.0, 12.0, 8.0, 42.0
 BUCKETS = 280
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
-    """A line in a plot.
-
-    Attributes:
-        label: What it is.
-        values: One for each time; NaN is a gap.
-        style: Class of the style sheet: ``"c0"`` to ``"c5"``, ``"reference"``.
-    """
-
-    label: str
-    values: Array
-    style: str
-
-
-def time_plot(
-    title: str,
-    unit: str,
-    time: Array,
-    series: Sequence[Series],
-    *,
-    least: float = 0.0,
-    events: Sequence[Event] = (),
-) -> str:
+def time_plot(chart: Chart) -> str:
     """Return a figure with lines over time.
 
-    Args:
-        title: What is shown.
-        unit: Of the values.
-        time: [s], shape (n,).
-        series: The lines, the first at the bottom.
-        least: The vertical axis spans at least this much.
-        events: Marked by upright lines.
+    For scripts that show a moment in it, the drawing says which times (``data-begin``,
+    ``data-end`` [s]) are where (``data-left``, ``data-right``, in its own units), and
+    holds a hidden upright line of the class ``cursor`` at the left.
     """
+    time = chart.time
     across = make_axis(time[0], time[-1], LEFT, WIDTH - RIGHT, ticks=7, least=1e-3)
-    values = np.concatenate([line.values for line in series])
+    values = np.concatenate([line.values for line in chart.series])
     values = values[np.isfinite(values)]
     low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
     up = make_axis(
-        float(low), float(high), HEIGHT - BOTTOM, TOP, least=least, room=0.05
+        float(low), float(high), HEIGHT - BOTTOM, TOP, least=chart.least, room=0.05
     )
     marks = [
         element(
@@ -66,17 +39,28 @@ def time_plot(
             element("title", text(f"{event.time:.3f} s: {event.text}")),
             upright(across.place(event.time), up, "event"),
         )
-        for event in events
+        for event in chart.events
         if across.low <= event.time <= across.high
     ]
     lines = [
         element(
             "path", d=_line(time, line.values, across, up), class_=f"line {line.style}"
         )
-        for line in series
+        for line in chart.series
     ]
-    body = "".join([grid(across, up, "time [s]"), *marks, *lines])
-    return figure(title, unit, body, (WIDTH, HEIGHT), series)
+    cursor = upright(across.begin, up, "cursor", visibility="hidden")
+    body = "".join([grid(across, up, "time [s]"), *marks, *lines, cursor])
+    return figure(
+        chart.title,
+        chart.unit,
+        body,
+        (WIDTH, HEIGHT),
+        chart.series,
+        data_begin=f"{across.low:.6g}",
+        data_end=f"{across.high:.6g}",
+        data_left=f"{across.begin:g}",
+        data_right=f"{across.end:g}",
+    )
 
 
 def figure(
@@ -85,21 +69,33 @@ def figure(
     body: str,
     size: tuple[float, float],
     series: Sequence[Series],
+    **attributes: object,
 ) -> str:
-    """Return a drawing with its title and legend."""
+    """Return a drawing with its title and legend.
+
+    Args:
+        title: What is shown.
+        unit: Of the values.
+        body: Markup of the drawing.
+        size: Width and height of the drawing [px].
+        series: Lines that the legend names, the first last.
+        attributes: More of the drawing.
+    """
+    named = [line for line in series if line.named]
     heading = element("b", text(title)) + (f" [{text(unit)}]" if unit else "")
     heading = element("span", heading)
     legend = [
         element("span", element("i", class_=line.style), text(line.label))
-        for line in reversed(series)
+        for line in reversed(named)
     ]
-    shown = ", ".join(line.label for line in series)
+    shown = ", ".join(line.label for line in named)
     drawing = element(
         "svg",
         body,
         viewBox=f"0 0 {size[0]:g} {size[1]:g}",
         role="img",
         aria_label=f"{title} [{unit}]: {shown}" if unit else f"{title}: {shown}",
+        **attributes,
     )
     caption = element("figcaption", heading, element("span", *legend, class_="legend"))
     return element("figure", caption, drawing)
@@ -121,9 +117,9 @@ def grid(across: Axis, up: Axis, label: str) -> str:
     return "".join(parts)
 
 
-def upright(x: float, up: Axis, style: str) -> str:
+def upright(x: float, up: Axis, style: str, **attributes: object) -> str:
     """Return a line from the bottom to the top of a plot."""
-    return _stroke(x, up.begin, x, up.end, style)
+    return _stroke(x, up.begin, x, up.end, style, **attributes)
 
 
 def _line(time: Array, values: Array, across: Axis, up: Axis) -> str:
@@ -135,8 +131,11 @@ def _line(time: Array, values: Array, across: Axis, up: Axis) -> str:
     return path(np.stack([x, y], axis=1))
 
 
-def _stroke(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
-    return element("path", d=f"M{x1:.1f},{y1:.1f}L{x2:.1f},{y2:.1f}", class_=style)
+def _stroke(
+    x1: float, y1: float, x2: float, y2: float, style: str, **attributes: object
+) -> str:
+    line = f"M{x1:.1f},{y1:.1f}L{x2:.1f},{y2:.1f}"
+    return element("path", d=line, class_=style, **attributes)
 
 
 def _words(x: float, y: float, words: str, anchor: str) -> str:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
-from equipoise.robot.gravity import STANDARD_GRAVITY
-from equipoise.robot.joint_coordinates import degree_names
+from equipoise.show.chart import Chart
 from equipoise.show.ground import ground_plot
+from equipoise.show.ground_map import ground_map
 from equipoise.show.labels import readable_figures, value_with_unit
 from equipoise.show.markup import element, listing, table, text
 from equipoise.show.page import page, section
-from equipoise.show.plots import Series, time_plot
+from equipoise.show.plots import time_plot
+from equipoise.show.quantities import available, charts
+from equipoise.show.replay import replay, replay_script, replay_style
 
-# Plots span at least this much: less is noise.
-LEAST_LENGTH, LEAST_FORCE, LEAST_TORQUE = 1e-3, 1.0, 0.1
-MOST_TORQUES = 6
 # Keys of the summary that have a place of their own.
 ELSEWHERE = ("sentence", "achieved", "checks", "warnings", "assumptions", "versions")
 
@@ -39,18 +36,26 @@ def report(run: Run, title: str, reproduce: str) -> str:
     return page(
         title,
         _opening(figures, title),
+        section("Replay", replay(run)),
         section(
             "Figures",
             element("div", _checks(figures), _figures(figures), class_="columns"),
         ),
         section(
             "Centre of mass and ZMP",
-            element("div", *_com(run), ground_plot(run), class_="plots"),
+            element(
+                "div",
+                *_plots(run, "com"),
+                ground_plot(ground_map(run)),
+                *_plots(run, "com-error", "zmp-margin", "sole"),
+                class_="plots",
+            ),
         ),
         section(
             "Forces and torques",
-            element("div", _forces(run), _torques(run), class_="plots"),
+            element("div", *_plots(run, "forces", "torques"), class_="plots"),
         ),
+        section("Legs", element("div", *_legs(run), class_="plots")),
         section("Events", _events(run)),
         section(
             "Warnings", _texts([*run.robot.warnings, *figures.get("warnings", [])])
@@ -60,6 +65,8 @@ def report(run: Run, title: str, reproduce: str) -> str:
             _texts([*run.robot.assumptions, *figures.get("assumptions", [])]),
         ),
         section("Reproduce", _reproduce(figures, reproduce)),
+        style=replay_style(),
+        script=replay_script(),
     )
 
 
@@ -99,71 +106,25 @@ def _figures(figures: Mapping[str, Any]) -> str:
     return table((), rows) if rows else ""
 
 
-def _com(run: Run) -> list[str]:
-    wanted = run.references.get("com")
-    plots = []
-    for axis, name in enumerate(("x, forward", "y, left", "z, up")):
-        series = []
-        if wanted is not None:
-            series.append(Series("reference", wanted[:, axis], "reference"))
-        series.append(Series("CoM", run.com[:, axis], "c0"))
-        plots.append(
-            time_plot(
-                f"CoM {name}",
-                "m",
-                run.time,
-                series,
-                least=LEAST_LENGTH,
-                events=run.events,
-            )
-        )
-    return plots
+def _plots(run: Run, *what: str) -> list[str]:
+    """Return plots of what the run has data for."""
+    there = available(run)
+    return [time_plot(chart) for chart in charts(run, [w for w in what if w in there])]
 
 
-def _forces(run: Run) -> str:
-    weight = np.full(len(run.time), run.robot.mass * STANDARD_GRAVITY)
-    series = [Series("weight", weight, "reference")]
-    if run.contact_names:
-        total: Array = run.contact_force[:, :, 2].sum(axis=1)
-        series.append(Series("all contacts, vertical", total, "c2"))
-    for style, (side, wrench) in zip(
-        ("c0", "c1"), run.foot_wrench.items(), strict=False
-    ):
-        series.append(Series(f"{side} foot, normal", wrench[:, 2], style))
-    return time_plot(
-        "Forces of the ground",
-        "N",
-        run.time,
-        series,
-        least=LEAST_FORCE,
-        events=run.events,
-    )
-
-
-def _torques(run: Run) -> str:
-    peaks = np.abs(run.effort).max(axis=0)
-    if not len(peaks):
-        return ""
-    slides = any(j.kind == "prismatic" for j in run.robot.description.joints)
-    largest = np.argsort(-peaks, kind="stable")[:MOST_TORQUES]
-    names = degree_names(run.robot)
-    series = [
-        Series(names[joint], run.effort[:, joint], f"c{place}")
-        for place, joint in enumerate(largest.tolist())
+def _legs(run: Run) -> list[str]:
+    """Return the angles of each leg's joints."""
+    return [
+        time_plot(_named(chart, limb.name.replace("_", " ")))
+        for limb in run.robot.limbs.values()
+        if limb.kind == "leg"
+        for chart in charts(run, ["joints"], limb.joints)
     ]
-    title = (
-        "Joint torques"
-        if len(peaks) <= MOST_TORQUES
-        else f"Joint torques, the {MOST_TORQUES} largest of {len(peaks)}"
-    )
-    return time_plot(
-        title,
-        "Nm or N" if slides else "Nm",
-        run.time,
-        series[::-1],
-        least=LEAST_TORQUE,
-        events=run.events,
-    )
+
+
+def _named(chart: Chart, limb: str) -> Chart:
+    title = chart.title.replace("Joint angles", f"Joint angles, {limb}")
+    return replace(chart, title=title)
 
 
 def _events(run: Run) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from equipoise.robot.description import Array
@@ -25,16 +23,20 @@ def envelope(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:
     if len(time) <= 2 * buckets:
         return time, values
     edges = np.linspace(0, len(time), buckets + 1).astype(int)
-    kept: set[int] = {0, len(time) - 1}
-    for start, stop in pairwise(edges.tolist()):
-        part = values[start:stop]
-        finite = np.isfinite(part)
-        if not finite.all():
-            kept.add(int(start + np.argmin(finite)))
-        if finite.any():
-            kept.add(int(start + np.nanargmin(part)))
-            kept.add(int(start + np.nanargmax(part)))
-    chosen = np.array(sorted(kept))
+    # a row for each span; shorter ones repeat their last value
+    place = edges[:-1, None] + np.arange(np.diff(edges).max())
+    place = np.minimum(place, edges[1:, None] - 1)
+    rows = values[place]
+    finite = np.isfinite(rows)
+    some, gaps = finite.any(axis=1), ~finite.all(axis=1)
+    at = [
+        np.argmin(np.where(finite, rows, np.inf), axis=1)[some],
+        np.argmax(np.where(finite, rows, -np.inf), axis=1)[some],
+        np.argmin(finite, axis=1)[gaps],
+    ]
+    spans = [some, some, gaps]
+    kept = [place[span, first] for span, first in zip(spans, at, strict=True)]
+    chosen = np.unique(np.concatenate([[0, len(time) - 1], *kept]))
     return time[chosen], values[chosen]
 
 

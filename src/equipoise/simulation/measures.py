@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import NameNotFoundError, ShapeError
+from equipoise.kinematics.hull_margins import hull_margins
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.soles import placement_in_body
@@ -23,9 +24,6 @@ from equipoise.simulation.contacts import ContactPoint
 
 # A force below this is rounding, not touching [N].
 LEAST_FORCE = 1e-6
-# Points nearer than this are one [m].
-SAME_POINT = 1e-9
-ROWS_AT_ONCE = 2000
 UP = (0.0, 0.0, 1.0)
 
 
@@ -132,43 +130,9 @@ def zmp_margin(positions: ArrayLike, forces: ArrayLike) -> Margin:
     ever = touching.any(axis=0)  # most points never touch
     corners, touching = flat[:, ever, :2], touching[:, ever]
     targets = point.reshape(-1, 3)[:, :2]
-    distance = np.zeros(len(flat))
-    for first in range(0, len(flat), ROWS_AT_ONCE):
-        rows = slice(first, first + ROWS_AT_ONCE)
-        distance[rows] = _distance_inside(corners[rows], touching[rows], targets[rows])
+    distance = hull_margins(corners, touching, targets)
     distance = np.where(supported, distance.reshape(shape), 0.0)
     return Margin(distance, supported)
-
-
-def _distance_inside(corners: Array, touching: Array, point: Array) -> Array:
-    """Return distances of points to the edges of convex hulls, positive inside.
-
-    Each line through two touching points with all others on one side is an edge.
-
-    Args:
-        corners: Of n hulls, shape (n, k, 2).
-        touching: Which of them count, shape (n, k).
-        point: Shape (n, 2).
-    """
-    along = corners[:, None, :, :] - corners[:, :, None, :]  # from corner i to j
-    length = np.linalg.norm(along, axis=-1)
-    apart = (length > SAME_POINT) & touching[:, :, None] & touching[:, None, :]
-    across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
-    across /= np.where(apart, length, 1.0)[..., None]
-
-    def beyond(others: Array) -> Array:
-        """Return how far others (n, m, 2) are left of each line, (n, k, k, m)."""
-        offset = others[:, None, :, :] - corners[:, :, None, :]
-        return np.asarray(np.einsum("nijc,nimc->nijm", across, offset))
-
-    left = np.where(touching[:, None, None, :], beyond(corners), 0.0)
-    edge = apart & (left >= -SAME_POINT).all(axis=-1)
-    inside = np.where(edge, beyond(point[:, None])[..., 0], np.inf)
-    nearest = inside.min(axis=(1, 2), initial=np.inf)
-    flat = (left <= SAME_POINT).all(axis=-1) & edge  # all on one line
-    degenerate = flat.any(axis=(1, 2)) | ~np.isfinite(nearest)
-    margin = np.where(degenerate, np.minimum(nearest, 0.0), nearest)
-    return np.asarray(np.where(np.isfinite(margin), margin, 0.0))
 
 
 def points_of_foot(

@@ -13,6 +13,7 @@ from equipoise.log.run import Event, Run
 from equipoise.robot.description import Array
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
+from equipoise.simulation.surroundings import surroundings_of
 from equipoise.simulation.world import World
 
 # A robot has fallen when its CoM is below this share of its height at the start, or
@@ -46,6 +47,7 @@ def make_run(
     for side in robot.soles:
         wrench = foot_wrench(robot, trace.q, world.contacts, positions, forces, side)
         wrenches[side] = np.concatenate([wrench.force, wrench.torque], axis=-1)
+    centre = np.asarray(com(robot, trace.q), dtype=np.float64)
     return Run(
         robot=robot,
         time=trace.time,
@@ -57,7 +59,7 @@ def make_run(
         contact_position=positions,
         contact_force=forces,
         foot_wrench=wrenches,
-        com=np.asarray(com(robot, trace.q), dtype=np.float64),
+        com=centre,
         zmp=point.position,
         supported=point.supported,
         zmp_margin=margin.distance,
@@ -65,6 +67,7 @@ def make_run(
         boxes=trace.boxes,
         events=tuple(events),
         summary=summary,
+        surroundings=surroundings_of(world, centre),
     )
 
 

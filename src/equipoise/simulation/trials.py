@@ -16,6 +16,7 @@ from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
+from equipoise.simulation.fall_cause import fall_cause
 from equipoise.simulation.loop import Hold
 from equipoise.simulation.recorder import com_height
 from equipoise.simulation.simulate import (
@@ -114,7 +115,7 @@ def stand(
         else None,
         "sinkage_m": _sinkage(world, run, late),
         "checks": checks,
-        "sentence": _sentence(world, "stood", seconds, fell, checks),
+        "sentence": _sentence(world, "stood", seconds, run, q, checks),
         **described_world(world),
     }
     return replace(run, summary=figures)
@@ -190,7 +191,7 @@ def drop(
         "peak_force_over_weight": float(vertical.max()) / weight,
         "com_m": _named(run.com[late].mean(axis=0)),
         "checks": checks,
-        "sentence": _sentence(world, "landed and stood", seconds, fell, checks),
+        "sentence": _sentence(world, "landed and stood", seconds, run, stance, checks),
         **described_world(world),
     }
     return replace(run, summary=figures, events=tuple(events))
@@ -280,12 +281,16 @@ def _sentence(
     world: World,
     did: str,
     seconds: float,
-    fell: float | None,
+    run: Run,
+    upright: Array,
     checks: list[dict[str, Any]],
 ) -> str:
     name, ground = world.robot.name, world.terrain.describe()
+    fell = run.summary["fell_at_s"]
     if fell is not None:
-        return f"{name} fell at {fell:.2f} s on {ground}."
+        cause = fall_cause(world, run, upright)
+        why = f": {cause.text}" if cause else ""
+        return f"{name} fell at {fell:.2f} s on {ground}{why}."
     failed = [
         f"the check '{check['name']}' failed ({check['value']:.3g} {check['unit']}, "
         f"at most {check['limit']:.3g} {check['unit']})"

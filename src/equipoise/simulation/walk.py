@@ -12,8 +12,10 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.log.run import Run
+from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
+from equipoise.simulation.fall_cause import FallCause, fall_cause
 from equipoise.simulation.recorder import com_height
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.terrain import Terrain
@@ -71,6 +73,7 @@ def walk(
         dt=dt,
         progress=progress,
     )
+    run = replace(run, references={**run.references, "zmp": planned_zmp(run, motion)})
     figures = dict(run.summary)
     fell = figures["fell_at_s"]
     done = steps_done(motion.gait, fell)
@@ -84,6 +87,7 @@ def walk(
     ]
     wanted = motion.gait.parameters.steps
     achieved = fell is None and done == wanted and all(c["passed"] for c in checks)
+    cause = fall_cause(world, run, motion.q[0])
     off = np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1)
     figures |= {
         "verb": "walk",
@@ -100,7 +104,7 @@ def walk(
         },
         "gait": gait_figures(motion.gait),
         "checks": checks,
-        "sentence": _sentence(world, fell, done, wanted, error, checks),
+        "sentence": _sentence(world, fell, cause, done, wanted, error, checks),
         "assumptions": [
             f"gait: {name}: {origin}"
             for name, origin in motion.gait.parameters.origins.items()
@@ -108,6 +112,11 @@ def walk(
         **described_world(world),
     }
     return replace(run, summary=figures)
+
+
+def planned_zmp(run: Run, motion: Motion) -> Array:
+    """Return where a motion's ZMP was meant to be at the times of a run, (n, 3) [m]."""
+    return np.array(motion.gait.at(np.minimum(run.time, motion.duration)).zmp)
 
 
 def steps_done(gait: Gait, fell_at: float | None) -> int:
@@ -143,6 +152,7 @@ def gait_figures(gait: Gait) -> dict[str, Any]:
 def _sentence(
     world: World,
     fell: float | None,
+    cause: FallCause | None,
     done: int,
     wanted: int,
     error: float,
@@ -150,8 +160,10 @@ def _sentence(
 ) -> str:
     name, ground = world.robot.name, world.terrain.describe()
     if fell is not None:
+        why = f": {cause.text}" if cause else ""
         return (
-            f"{name} fell at {fell:.2f} s, after {done} of {wanted} steps on {ground}."
+            f"{name} fell at {fell:.2f} s, after {done} of {wanted} steps on {ground}"
+            f"{why}."
         )
     failed = [check["name"] for check in checks if not check["passed"]]
     but = f"; beyond its limit: {', '.join(failed)}" if failed else ""

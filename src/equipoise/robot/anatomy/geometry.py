@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from functools import lru_cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.robot.description import (
     Array,
@@ -18,13 +14,9 @@ from equipoise.robot.description import (
     frozen_array,
     transform,
 )
-
-# Meshes are large and their files hold single precision.
-Vertices = NDArray[np.float32]
+from equipoise.robot.mesh import Vertices, collada_turn, read_mesh
 
 CIRCLE_POINTS = 16
-COLLADA_HEAD_BYTES = 65536
-LARGEST_MESH_BYTES = 128 * 1024 * 1024
 
 
 def link_shapes(link: Link) -> tuple[tuple[Shape, ...], str]:
@@ -78,7 +70,7 @@ def upright_variant(shape: Shape) -> Shape | None:
     file alone does not tell which is meant; geometry here takes vertices as they
     stand in the file.
     """
-    turn = None if shape.mesh is None else _collada_turn(shape.mesh)
+    turn = None if shape.mesh is None else collada_turn(shape.mesh)
     if turn is None:
         return None
     pose = shape.transform_shape_to_link @ transform(turn)
@@ -140,74 +132,5 @@ def _to_link(points: Array, pose: Array) -> Array:
 
 def _vertices(shape: Shape) -> Vertices:
     """Return a mesh's vertices as they stand in its file, (k, 3); k = 0 if none."""
-    nothing = np.zeros((0, 3), dtype=np.float32)
-    if shape.mesh is None:
-        return nothing
-    try:
-        state = shape.mesh.stat()
-    except OSError:
-        return nothing
-    vertices = _read_mesh(shape.mesh, state.st_mtime_ns, state.st_size)
-    return nothing if vertices is None else vertices
-
-
-@lru_cache(maxsize=256)
-def _read_mesh(path: Path, changed_ns: int, size: int) -> Vertices | None:
-    """Return the vertices of a mesh file [m], or None if unreadable."""
-    if size > LARGEST_MESH_BYTES:
-        return None
-    try:
-        vertices = _read_binary_stl(path)
-        if vertices is None:
-            import coal
-
-            raw = np.array(coal.MeshLoader().load(str(path)).vertices())
-            vertices = (raw * _collada_unit(path)).astype(np.float32)
-    except (OSError, ValueError, RuntimeError):
-        return None
-    if len(vertices) == 0 or not np.isfinite(vertices).all():
-        return None
-    vertices.flags.writeable = False
-    return vertices
-
-
-def _collada_head(path: Path) -> bytes:
-    if path.suffix.lower() != ".dae":
-        return b""
-    with path.open("rb") as file:
-        return file.read(COLLADA_HEAD_BYTES)
-
-
-def _collada_unit(path: Path) -> float:
-    """Return the metres that a COLLADA file counts in; the loader ignores them."""
-    pattern = rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)"
-    unit = re.search(pattern, _collada_head(path))
-    return float(unit.group(1)) if unit else 1.0
-
-
-def _collada_turn(path: Path) -> Array | None:
-    """Return the rotation that makes a COLLADA file's up axis z, None if it is."""
-    try:
-        head = _collada_head(path)
-    except OSError:
-        return None
-    if re.search(rb"<up_axis>\s*Y_UP", head):
-        return np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-    if re.search(rb"<up_axis>\s*X_UP", head):
-        return np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
-    return None
-
-
-def _read_binary_stl(path: Path) -> Vertices | None:
-    """Read the vertices of a binary STL file; None for any other format."""
-    if path.suffix.lower() != ".stl":
-        return None
-    content = path.read_bytes()
-    count = int.from_bytes(content[80:84], "little")
-    if len(content) < 84 or len(content) < 84 + 50 * count:
-        return None
-    if content.startswith(b"solid") and b"facet" in content[:512]:
-        return None
-    records = np.frombuffer(content, dtype=np.uint8, count=50 * count, offset=84)
-    triangles = records.reshape(count, 50)[:, 12:48].copy().view("<f4")
-    return triangles.reshape(-1, 3)
+    mesh = None if shape.mesh is None else read_mesh(shape.mesh)
+    return np.zeros((0, 3), dtype=np.float32) if mesh is None else mesh.vertices

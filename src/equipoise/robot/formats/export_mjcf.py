@@ -9,7 +9,15 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from equipoise.errors import ExportError
-from equipoise.robot.description import Array, Description, Inertial, Joint, Link, Shape
+from equipoise.robot.description import (
+    Array,
+    Description,
+    Inertial,
+    Joint,
+    Link,
+    Shape,
+    shares_of_colour,
+)
 from equipoise.robot.formats.mesh_file import mujoco_reads
 from equipoise.robot.formats.mujoco_state import wxyz_from_xyzw
 from equipoise.robot.formats.principal import principal_inertia, quaternion_wxyz
@@ -214,6 +222,9 @@ class _Writer:
             contype=None if solid else "0",
             conaffinity=None if solid else "0",
             group="3" if solid else "2",
+            rgba=None
+            if shape.colour is None
+            else numbers(shares_of_colour(shape.colour)),
             **_placement(shape.transform_shape_to_link),
         )
 

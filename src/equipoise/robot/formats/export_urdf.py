@@ -14,6 +14,7 @@ from equipoise.robot.description import (
     Link,
     Shape,
     rpy_from_rotation,
+    shares_of_colour,
 )
 from equipoise.robot.formats.xml_file import add, document, numbers
 
@@ -85,6 +86,10 @@ def _add_shape(element: Element, shape: Shape) -> None:
                 filename=mesh_file_name(shape),
                 scale=numbers(shape.size),
             )
+    if shape.colour is not None:
+        red, green, blue = shape.colour
+        material = add(element, "material", name=f"rgb_{red}_{green}_{blue}")
+        add(material, "color", rgba=numbers(shares_of_colour(shape.colour)))
 
 
 def mesh_file_name(shape: Shape) -> str:

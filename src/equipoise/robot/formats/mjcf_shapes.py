@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from equipoise.robot.description import (
     Array,
+    Colour,
     Shape,
+    colour_from_shares,
     frozen_array,
     rotation_from_quaternion,
     transform,
@@ -18,6 +21,7 @@ from equipoise.robot.formats.mjcf_compile import CompiledMjcf, import_mujoco
 
 # Geoms without extent on a robot: nothing is lost by leaving them out.
 IGNORED = ("PLANE", "HFIELD")
+DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 
 
 class ShapeReader:
@@ -44,10 +48,19 @@ class ShapeReader:
             shape = self.shape(int(geom))
             if shape is None:
                 continue
+            shape = replace(shape, colour=self.colour(int(geom)))
             touches = model.geom_contype[geom] | model.geom_conaffinity[geom]
             solid = bool(touches) or int(geom) in self.paired
             (collisions if solid else visuals).append(shape)
         return tuple(collisions), tuple(visuals)
+
+    def colour(self, geom: int) -> Colour | None:
+        """Return the colour of a geom or of its material; None for MuJoCo's grey."""
+        model, material = self.model, int(self.model.geom_matid[geom])
+        rgba = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+        if material < 0 and np.allclose(rgba, DEFAULT_RGBA):
+            return None
+        return colour_from_shares(rgba[:3].tolist())
 
     def notices(self) -> list[str]:
         """Say which geoms were left out."""

@@ -8,6 +8,7 @@ so that every joint kind survives a round trip through this format.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -17,12 +18,14 @@ from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
     JOINT_KINDS,
     Array,
+    Colour,
     Description,
     Inertial,
     Joint,
     JointKind,
     Link,
     Shape,
+    colour_from_shares,
     frozen_array,
     rotation_from_rpy,
     transform,
@@ -48,7 +51,7 @@ def read_urdf(root: Element, path: Path) -> Description:
             f"{path}: holds xacro macros; expand it first: "
             f"xacro {path.name} > robot.urdf"
         )
-    reader = _Reader(path)
+    reader = _Reader(path, root)
     links = tuple(reader.link(element) for element in root.findall("link"))
     joints = tuple(reader.joint(element) for element in root.findall("joint"))
     # urdfdom, and so Pinocchio, visits the joints below a link by name
@@ -58,6 +61,17 @@ def read_urdf(root: Element, path: Path) -> Description:
     return _without_explicit_floating_base(
         Description(name, links, joints, root_name, tuple(reader.notices))
     )
+
+
+def read_colour(material: Element) -> Colour | None:
+    """Return the colour of a ``<material>``, None where it has none that can be."""
+    element = material.find("color")
+    words = "" if element is None else element.get("rgba", "")
+    try:
+        red, green, blue, *_ = (float(word) for word in words.split())
+    except ValueError:
+        return None
+    return colour_from_shares((red, green, blue))
 
 
 def _without_explicit_floating_base(description: Description) -> Description:
@@ -83,9 +97,14 @@ def _without_explicit_floating_base(description: Description) -> Description:
 class _Reader:
     """Reads elements one by one, naming file and element in every complaint."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, root: Element) -> None:
         self.path = path
         self.notices: list[str] = []
+        self.materials = {
+            element.get("name"): read_colour(element)
+            for element in root.iter("material")
+            if element.find("color") is not None
+        }
 
     def error(self, message: str) -> RobotFileError:
         return RobotFileError(f"{self.path}: {message}")
@@ -133,8 +152,14 @@ class _Reader:
                 continue
             shape = self.shape(geometry[0], self.origin(element, where), where)
             if shape is not None:
-                shapes.append(shape)
+                shapes.append(replace(shape, colour=self.colour(element)))
         return tuple(shapes)
+
+    def colour(self, element: Element) -> Colour | None:
+        material = element.find("material")
+        if material is None:
+            return None
+        return read_colour(material) or self.materials.get(material.get("name"))
 
     def shape(self, element: Element, pose: Array, where: str) -> Shape | None:
         size: tuple[float, ...]

@@ -1,0 +1,130 @@
+"""``equipoise film``: a run as a film or a picture, without a display."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from equipoise.cli.console import printable
+from equipoise.cli.interrupt import check_interrupt
+
+if TYPE_CHECKING:
+    from equipoise.show.encode import Picture
+
+STILL = ".png"
+
+
+@dataclass(frozen=True)
+class Film:
+    """Film a run: GIF or MP4, or one picture as PNG. Needs no display."""
+
+    log: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Folder of a run, its MCAP file, or a robot's own log."""
+
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """File to write: FILE.gif, FILE.mp4, or FILE.png for one picture."""
+
+    robot: Annotated[str | None, tyro.conf.arg(metavar="ROBOT")] = None
+    """The robot of a log that does not describe it: a name or a file."""
+
+    view: Literal["corner", "side", "front", "back", "top"] = "corner"
+    """Where the camera looks from."""
+
+    size: Annotated[tuple[int, int], tyro.conf.arg(metavar="W H")] = (960, 540)
+    """Of the pictures [px]."""
+
+    fps: Annotated[float | None, tyro.conf.arg(metavar="HZ")] = None
+    """Pictures a second; 20 in a GIF and 30 in an MP4 unless given."""
+
+    speed: Annotated[float, tyro.conf.arg(metavar="X")] = 1.0
+    """Seconds of the run in one second of the film."""
+
+    begin: Annotated[float, tyro.conf.arg(name="from", metavar="S")] = 0.0
+    """Leave out what was before [s]."""
+
+    end: Annotated[float, tyro.conf.arg(name="to", metavar="S")] = math.inf
+    """Leave out what was after [s]."""
+
+    at: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
+    """When a single picture is taken [s]; in the middle unless given."""
+
+    still: bool = False
+    """Keep the camera where it is; it follows the robot unless asked to."""
+
+    see_through: bool = False
+    """Draw the robot translucent."""
+
+    title: Annotated[str | None, tyro.conf.arg(metavar="WORDS")] = None
+    """Words on the pictures; what happened in the run unless given."""
+
+    force: bool = False
+    """Replace a file that exists."""
+
+    def run(self) -> int:
+        """Read, draw, write."""
+        out = self._checked_out()
+        from equipoise.log.open_run import open_run
+        from equipoise.robot.load import load
+        from equipoise.show import film
+        from equipoise.show.encode import film_writer, write_png
+        from equipoise.show.scene import RunScene
+
+        robot = None if self.robot is None else load(self.robot)
+        style = film.FilmStyle(
+            *self.size,
+            view=self.view,
+            follow=not self.still,
+            see_through=self.see_through,
+            title=self.title,
+        )
+        scene = RunScene(open_run(self.log, robot))
+        for notice in scene.run.summary.get("notices", []):
+            print(printable(f"note: {notice}"), file=sys.stderr)
+        if out.suffix.lower() == STILL:
+            times = scene.run.time
+            middle = 0.5 * float(times[0] + times[-1])
+            when = middle if self.at is None else self.at
+            write_png(out, film.Film(scene, style).picture(when))
+        else:
+            writer = film_writer(out)
+            fps = self.fps or (20.0 if out.suffix.lower() == ".gif" else 30.0)
+            asked = (fps, self.speed, self.begin, self.end)
+            count = len(film.picture_times(scene, *asked))
+            pictures = film.Film(scene, style).pictures(*asked)
+            writer(out, _told(pictures, count, printable(out.name)), fps)
+        print(f"written: {printable(str(out))}")
+        return 0
+
+    def _checked_out(self) -> Path:
+        from equipoise.errors import EquipoiseError
+        from equipoise.show.encode import film_writer
+
+        if self.out is None:
+            raise EquipoiseError("--out FILE is needed: FILE.gif, FILE.mp4 or FILE.png")
+        if self.out.suffix.lower() != STILL:
+            film_writer(self.out)
+        if self.out.exists() and not self.force:
+            raise EquipoiseError(f"{self.out}: exists already; --force replaces it")
+        return self.out
+
+
+def _told(pictures: Iterable[Picture], count: int, title: str) -> Iterator[Picture]:
+    """Go through pictures; a terminal is shown how many there are still to come."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        for picture in pictures:
+            check_interrupt()
+            yield picture
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    for picture in track(pictures, title, count, console=console, transient=True):
+        check_interrupt()
+        yield picture

@@ -1,0 +1,189 @@
+"""``equipoise plot``: figures of a run, or of several, for papers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from equipoise.cli.console import printable
+
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
+    from equipoise.show.chart import Chart
+
+EVERYTHING, LIST = "all", "list"
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Draw what happened in a run as PNG, SVG or PDF; several runs are compared."""
+
+    runs: Annotated[
+        tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")
+    ]
+    """Folder of a run, or its MCAP file; up to four are drawn over each other."""
+
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """File to write: FILE.png, FILE.svg or FILE.pdf."""
+
+    what: Annotated[str, tyro.conf.arg(metavar="NAMES")] = "com,zmp,forces"
+    """Comma-separated: com, com-error, zmp, zmp-margin, sole, forces, torques, joints,
+    velocity, ground; or all. list prints what they are."""
+
+    begin: Annotated[float, tyro.conf.arg(name="from", metavar="S")] = 0.0
+    """Leave out what was before [s]."""
+
+    end: Annotated[float, tyro.conf.arg(name="to", metavar="S")] = math.inf
+    """Leave out what was after [s]."""
+
+    joints: Annotated[str | None, tyro.conf.arg(metavar="NAMES")] = None
+    """Joints, comma-separated, for torques, joints and velocity; those with the
+    largest if not given."""
+
+    width: Annotated[float | None, tyro.conf.arg(metavar="MM")] = None
+    """Of the figure [mm]; 180 if not given, two columns of a paper."""
+
+    height: Annotated[float | None, tyro.conf.arg(metavar="MM")] = None
+    """Of the figure [mm]; what the charts need if not given."""
+
+    dpi: Annotated[float, tyro.conf.arg(metavar="DPI")] = 200.0
+    """Dots per inch of a PNG."""
+
+    force: bool = False
+    """Replace a file that exists."""
+
+    def run(self) -> int:
+        """Read, draw, write."""
+        from equipoise.show.figures import write_figure
+        from equipoise.show.ground_map import ground_map
+        from equipoise.show.quantities import GROUND
+
+        if self.what.strip() == LIST:
+            _print_names()
+            return 0
+        out = self._checked_out()
+        runs = self._read()
+        names = self._names(runs)
+        charts = self._charts(runs, names)
+        ground = None
+        if GROUND in names:
+            ground = ground_map(next(iter(runs.values())))
+            ground = ground.within(self.begin, self.end)
+        size = self._size(len(charts), ground is not None)
+        print(
+            printable(str(write_figure(out, charts, ground, size=size, dpi=self.dpi)))
+        )
+        return 0
+
+    def _checked_out(self) -> Path:
+        """Return where to write, before anything long is done."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.show.figure_layout import WIDTH_MM
+        from equipoise.show.figures import check_format, check_size
+
+        if self.out is None:
+            raise EquipoiseError("--out FILE is needed: FILE.png, FILE.svg or FILE.pdf")
+        check_format(self.out)
+        if self.out.exists() and not self.force:
+            raise EquipoiseError(f"{self.out}: exists already; --force replaces it")
+        width, height = (
+            WIDTH_MM if n is None else n for n in (self.width, self.height)
+        )
+        check_size(width, height, self.dpi)
+        if not self.begin <= self.end:
+            raise EquipoiseError(
+                f"--from {self.begin:g} --to {self.end:g}: nothing lies between"
+            )
+        return self.out
+
+    def _read(self) -> dict[str, Run]:
+        """Return the runs by the names of their folders."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.log.open_run import open_run
+        from equipoise.show.comparison import MOST_RUNS
+
+        if not 1 <= len(self.runs) <= MOST_RUNS:
+            raise EquipoiseError(
+                f"{len(self.runs)} runs were given; from 1 to {MOST_RUNS} can be drawn"
+            )
+        labels = [_label(path) for path in self.runs]
+        if len(set(labels)) < len(labels):
+            labels = [str(path) for path in self.runs]
+        if len(set(labels)) < len(labels):
+            raise EquipoiseError("a run was given twice")
+        pairs = zip(labels, self.runs, strict=True)
+        return {label: open_run(path) for label, path in pairs}
+
+    def _names(self, runs: dict[str, Run]) -> list[str]:
+        """Return what to draw, all of it known."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.show.quantities import GROUND, available, check_names
+
+        several = len(runs) > 1
+        if self.what.strip() == EVERYTHING:
+            there = [available(run) for run in runs.values()]
+            return [
+                name
+                for name in there[0]
+                if all(name in names for names in there)
+                and not (several and name == GROUND)
+            ]
+        names = _words(self.what)
+        check_names(names)
+        if several and GROUND in names:
+            raise EquipoiseError("'ground' shows one run: leave it out to compare runs")
+        if not names:
+            raise EquipoiseError(
+                "--what names nothing; --what list prints what there is"
+            )
+        return names
+
+    def _charts(self, runs: dict[str, Run], names: list[str]) -> list[Chart]:
+        from equipoise.show.comparison import compare
+        from equipoise.show.quantities import charts
+
+        joints = None if self.joints is None else _words(self.joints)
+        made = {
+            label: [
+                chart.within(self.begin, self.end)
+                for chart in charts(run, names, joints)
+            ]
+            for label, run in runs.items()
+        }
+        return compare(made) if len(made) > 1 else next(iter(made.values()))
+
+    def _size(self, panels: int, with_map: bool) -> tuple[float, float]:
+        from equipoise.show.figure_layout import WIDTH_MM, default_height
+
+        width = WIDTH_MM if self.width is None else self.width
+        height = (
+            default_height(panels, with_map) if self.height is None else self.height
+        )
+        return width, height
+
+
+def _words(text: str) -> list[str]:
+    """Return comma-separated words, each once."""
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def _label(path: Path) -> str:
+    """Return what to call a run: its folder, or its file if that has its own name."""
+    from equipoise.log.mcap_file import LOG_NAME
+
+    path = path.absolute()
+    return path.parent.name if path.name == LOG_NAME else path.stem
+
+
+def _print_names() -> None:
+    from equipoise.cli.console import make_console, make_table
+    from equipoise.show.quantities import WHAT
+
+    table = make_table("name", "what it shows")
+    for name, about in WHAT.items():
+        table.add_row(name, about)
+    make_console().print(table)

@@ -1,0 +1,184 @@
+"""``equipoise poses``: which poses to measure next to know the centre of mass."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from equipoise.cli.console import make_console, make_table, printable
+from equipoise.cli.interrupt import check_interrupt
+
+if TYPE_CHECKING:
+    from equipoise.identification.design import Design
+    from equipoise.identification.measured_poses import MeasuredPoses
+    from equipoise.robot.model import Robot
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Choose balanced poses that tell most about the centre of mass."""
+
+    robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
+    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+
+    count: Annotated[int, tyro.conf.arg(metavar="N")] = 30
+    """How many poses."""
+
+    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Of all that is random."""
+
+    stances: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """In how many placements of the feet; the robot need not step for one."""
+
+    candidates: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
+    """Random poses to choose from."""
+
+    margin: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Least distance of the CoM inside the support polygon [m]; from the soles' size
+    and how far off models are if not given."""
+
+    measured: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """CSV table of poses that were measured already, as identify reads it."""
+
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """CSV file to write: a row for each pose, in an order of short joint travel, a
+    column for each joint [rad or m]. Add wrenches and identify reads it."""
+
+    force: bool = False
+    """Replace a file that exists."""
+
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
+
+    def run(self) -> int:
+        """Draw, choose, write, print."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.identification.candidates import pose_candidates
+        from equipoise.identification.design import choose_poses
+        from equipoise.identification.self_collision import self_collision
+        from equipoise.robot.formats.atomic_file import write_text_atomically
+        from equipoise.robot.load import load
+
+        if self.out is not None and self.out.exists() and not self.force:
+            raise EquipoiseError(f"{self.out}: exists already; --force replaces it")
+        if not 1 <= self.count <= self.candidates:
+            raise EquipoiseError(
+                f"--count {self.count}: from 1 to the {self.candidates} candidates "
+                "can be chosen"
+            )
+        if self.seed < 0:
+            raise EquipoiseError(f"--seed {self.seed}: must be ≥ 0")
+        robot = load(self.robot, self.settings)
+        done = self._measured(robot)
+        collisions = self_collision(robot)
+        with _progress(self.candidates, f"poses {robot.name}") as told:
+            drawn = pose_candidates(
+                robot,
+                self.candidates,
+                self.seed,
+                stances=self.stances,
+                margin=self.margin,
+                collisions=collisions,
+                progress=told,
+            )
+        count = min(self.count, len(drawn))
+        design = choose_poses(robot, drawn, count, measured=done, seed=self.seed)
+        if self.out is not None:
+            write_text_atomically(self.out, _csv(robot, design))
+        notices = list(collisions.notices)
+        if len(drawn) < self.candidates:
+            notices.append(
+                f"only {len(drawn)} candidates were found: joint limits, balance and "
+                "what must not touch leave little room"
+            )
+        _print(robot, design, notices, 0 if done is None else len(done))
+        if self.out is not None:
+            print(f"written: {printable(str(self.out))}")
+        return 0
+
+    def _measured(self, robot: Robot) -> MeasuredPoses | None:
+        if self.measured is None:
+            return None
+        from equipoise.identification.measure import measured_poses
+        from equipoise.identification.pose_table import read_pose_table
+
+        table = read_pose_table(self.measured)
+        return measured_poses(robot, table, table=True).poses
+
+
+@contextmanager
+def _progress(total: int, title: str) -> Iterator[Callable[[int], None]]:
+    """Show a bar on a terminal; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda found: check_interrupt()
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(printable(title), total=total)
+
+        def told(found: int) -> None:
+            check_interrupt()
+            bar.update(task, completed=found)
+
+        yield told
+
+
+def _csv(robot: Robot, design: Design) -> str:
+    """Return the table of poses, in the order of the tour."""
+    from equipoise.robot.joint_coordinates import degree_names, joint_positions
+
+    head = ",".join(["pose", *degree_names(robot)])
+    joints = joint_positions(robot, design.q)
+    rows = [
+        ",".join([str(at + 1), *(f"{value:.9g}" for value in joints[at])])
+        for at in design.tour
+    ]
+    return "\n".join([head, *rows, ""])
+
+
+def _print(robot: Robot, design: Design, notices: list[str], done: int) -> None:
+    from equipoise.identification.tour import described_poses
+
+    numbers = (
+        *("pose", "placement", "roll [°]", "pitch [°]", "yaw [°]", "CoM inside [mm]"),
+        *("on tour", "travel [°]", "CoM then to [mm]"),
+    )
+    table = make_table(*numbers, numbers=numbers)
+    figures = described_poses(robot, design.q, design.tour)
+    for row, known in zip(figures, design.deviation, strict=True):
+        table.add_row(
+            str(row.number + 1),
+            str(row.placement + 1),
+            *(f"{math.degrees(angle):.1f}" for angle in row.torso_rpy),
+            f"{1e3 * row.com_margin:.1f}",
+            str(row.place_on_tour + 1),
+            f"{math.degrees(row.travel):.0f}",
+            f"±{1e3 * known:.2f}",
+        )
+    console = make_console()
+    console.print(printable(_sentence(design, done)), style="bold", soft_wrap=True)
+    console.print(table)
+    for notice in notices:
+        console.print(printable(f"note: {notice}"), soft_wrap=True)
+
+
+def _sentence(design: Design, done: int) -> str:
+    """Return what the poses are worth."""
+    known = 1e3 * design.deviation[-1]
+    tried = len(design.random_deviation)
+    need = design.random_count
+    others = f"{need} for that" if need else f"more than {tried} for that"
+    after = f" after the {done} measured" if done else ""
+    return (
+        f"{len(design.rows)} chosen poses{after} know the CoM to ±{known:.1f} mm "
+        f"(±{1e3 * design.deviation_before:.1f} mm before); random poses need {others}"
+    )

@@ -1,0 +1,1 @@
+"""From logs to link centres of mass, with honest error bars."""

@@ -1,0 +1,126 @@
+"""Does the identified model predict poses that it has not seen?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.identification.estimate import Estimate
+from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.standing_frames import StandingFrames
+from equipoise.identification.statics import PER_FOOT, PER_LINK, wrench_transform
+from equipoise.robot.description import Array
+
+MOST_FOLDS = 5
+# Draws of the bootstrap, and the chance that an improvement is none.
+DRAWS, CHANCE = 4000, 0.05
+
+
+class HeldOut(NamedTuple):
+    """Errors of the centre of pressure in poses that were left out.
+
+    Attributes:
+        folds: How many parts the poses were cut into; each was left out once.
+        before: Of the original model, forward and to the left [m], shape (n, 2).
+        after: Of the models that were identified without the pose [m], shape (n, 2).
+        reduction: By which share the RMS error is smaller.
+        interval: In which it lies with 95 % probability.
+        confirmed: Whether the whole interval is above zero.
+    """
+
+    folds: int
+    before: Array
+    after: Array
+    reduction: float
+    interval: tuple[float, float]
+    confirmed: bool
+
+    @property
+    def rms_before(self) -> float:
+        """RMS distance of predicted and measured centre of pressure [m]."""
+        return _rms(self.before)
+
+    @property
+    def rms_after(self) -> float:
+        """The same with identified models [m]."""
+        return _rms(self.after)
+
+
+def held_out(
+    poses: MeasuredPoses,
+    frames: StandingFrames,
+    original: Array,
+    fit: Callable[[NDArray[np.int64]], Estimate],
+    seed: int,
+) -> HeldOut:
+    """Leave out one part of the poses after the other, and predict it.
+
+    Parts are stretches of neighbours, since these are most alike.
+
+    Args:
+        poses: What was measured.
+        frames: Of these poses.
+        original: Masses and first moments of the original model, no offsets, (nx,).
+        fit: Identifies with the poses of some rows only.
+        seed: Of the bootstrap.
+    """
+    count = len(poses)
+    folds = min(MOST_FOLDS, count)
+    before = cop_errors(poses, frames, original)
+    after = np.zeros_like(before)
+    for part in np.array_split(np.arange(count), folds):
+        others = np.setdiff1d(np.arange(count), part)
+        if len(others):
+            after[part] = cop_errors(poses, frames, fit(others).mean)[part]
+    low, high = _interval(before, after, seed)
+    reduction = 1.0 - _rms(after) / max(_rms(before), 1e-300)
+    return HeldOut(folds, before, after, reduction, (low, high), bool(low > 0.0))
+
+
+def cop_errors(poses: MeasuredPoses, frames: StandingFrames, mean: Array) -> Array:
+    """Return predicted minus measured centre of pressure [m], shape (n, 2).
+
+    Args:
+        poses: What was measured.
+        frames: Of these poses.
+        mean: Masses, first moments and offsets, shape (nx,).
+    """
+    total = np.zeros((len(poses), 6))
+    for at, side in enumerate(FEET):
+        transform = wrench_transform(
+            frames.sole_rotation[side], frames.sole_position[side]
+        )
+        first = len(mean) - PER_FOOT * (2 - at)
+        offset = mean[first : first + PER_FOOT]
+        total += np.einsum("nij,nj->ni", transform, poses.wrenches[side] - offset)
+    measured = np.stack([-total[:, 4], total[:, 3]], axis=1) / total[:, 2:3]
+    error: Array = total_com(frames, mean)[:, :2] - measured
+    return error
+
+
+def total_com(frames: StandingFrames, mean: Array) -> Array:
+    """Return the centre of mass in the level frame [m], shape (n, 3)."""
+    links = mean[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
+    moment = np.einsum("nli,l->ni", frames.link_position, links[:, 0])
+    moment += np.einsum("nlij,lj->ni", frames.link_rotation, links[:, 1:])
+    centre: Array = moment / links[:, 0].sum()
+    return centre
+
+
+def _interval(before: Array, after: Array, seed: int) -> tuple[float, float]:
+    """Return where the reduction lies, by drawing poses again and again."""
+    rng = np.random.default_rng(seed)
+    draws = rng.integers(0, len(before), (DRAWS, len(before)))
+    squares = [
+        np.sum(errors**2, axis=1)[draws].mean(axis=1) for errors in (before, after)
+    ]
+    ratio = np.sqrt(squares[1] / np.maximum(squares[0], 1e-300))
+    low, high = np.quantile(1.0 - ratio, [CHANCE / 2.0, 1.0 - CHANCE / 2.0])
+    return float(low), float(high)
+
+
+def _rms(errors: Array) -> float:
+    return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))

@@ -1,0 +1,206 @@
+"""What was identified: links with intervals, offsets, and whether it is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.identification.estimate import Estimate
+from equipoise.identification.held_out import HeldOut
+from equipoise.identification.identifiability import Identifiability, LinkSight
+from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.statics import PER_FOOT, PER_LINK
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+# 95 % of a normal distribution lie within so many standard deviations.
+WIDTH_95 = 1.959964
+
+
+class LinkFound(NamedTuple):
+    """A link before and after.
+
+    Attributes:
+        link: Name.
+        mass_before: In the model [kg].
+        mass: Identified [kg].
+        mass_95: Half the width of its 95 % interval [kg].
+        com_before: In link coordinates, in the model [m], shape (3,).
+        com: Identified [m], shape (3,).
+        com_95: Half the widths of the coordinates' 95 % intervals [m], shape (3,).
+        seen: Whether the data say more about it than the prior.
+    """
+
+    link: str
+    mass_before: float
+    mass: float
+    mass_95: float
+    com_before: Array
+    com: Array
+    com_95: Array
+    seen: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """What a robot's log says about its masses.
+
+    Attributes:
+        original: The robot as its file describes it.
+        robot: The same with identified masses and centres of mass.
+        poses: What was measured.
+        links: Every link with mass.
+        offsets: Of the sensors, by side: force and torque in sole axes [N, Nm], (6,).
+        offsets_95: Half the widths of their 95 % intervals, likewise.
+        mass: Total [kg].
+        mass_95: Half the width of its 95 % interval [kg].
+        estimate: All best values with their covariance, before bounds.
+        can_tell: What the poses can tell at all.
+        held_out: Errors in poses that were left out.
+        held_links: Links whose figures lie at the edge of what a body can have.
+        notices: What was mended, assumed or noticed, a sentence each.
+    """
+
+    original: Robot
+    robot: Robot
+    poses: MeasuredPoses
+    links: tuple[LinkFound, ...]
+    offsets: dict[Side, Array]
+    offsets_95: dict[Side, Array]
+    mass: float
+    mass_95: float
+    estimate: Estimate
+    can_tell: Identifiability
+    held_out: HeldOut
+    held_links: tuple[str, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def improved(self) -> bool:
+        """Whether poses that were left out confirm the identified model."""
+        return self.held_out.confirmed
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        held = self.held_out
+        what = f"{1e3 * held.rms_before:.1f} mm to {1e3 * held.rms_after:.1f} mm"
+        name = self.original.name
+        if self.improved:
+            return (
+                f"{name}: held-out poses confirm the identified model: its error of "
+                f"the centre of pressure falls from {what}."
+            )
+        return (
+            f"{name}: held-out poses do not confirm that the identified model is "
+            f"better (error of the centre of pressure from {what}); keep the original."
+        )
+
+
+def links_found(
+    robot: Robot, estimate: Estimate, mean: Array, sights: tuple[LinkSight, ...]
+) -> tuple[LinkFound, ...]:
+    """Return every link before and after.
+
+    Args:
+        robot: The robot as its file describes it.
+        estimate: The best values with their covariance.
+        mean: The best values within bounds, shape (nx,).
+        sights: How well links are seen.
+    """
+    deviation = np.sqrt(np.diag(estimate.covariance))
+    found = []
+    for at, sight in enumerate(sights):
+        first = PER_LINK * at
+        old = robot.description.link_by_name[sight.link].inertial
+        if old is None:
+            continue
+        mass = float(mean[first])
+        found.append(
+            LinkFound(
+                sight.link,
+                old.mass,
+                mass,
+                float(WIDTH_95 * deviation[first]),
+                old.com_in_link,
+                mean[first + 1 : first + PER_LINK] / mass,
+                WIDTH_95 * sight.after,
+                sight.seen,
+            )
+        )
+    return tuple(found)
+
+
+def offsets_found(estimate: Estimate, mean: Array) -> tuple[dict[Side, Array], ...]:
+    """Return the sensors' offsets and half the widths of their 95 % intervals."""
+    deviation = WIDTH_95 * np.sqrt(np.diag(estimate.covariance))
+    first = PER_LINK * len(estimate.belief.links)
+    return tuple(
+        {
+            side: values[first + PER_FOOT * at : first + PER_FOOT * (at + 1)]
+            for at, side in enumerate(FEET)
+        }
+        for values in (mean, deviation)
+    )
+
+
+def figures(found: Identified) -> dict[str, Any]:
+    """Return what was found as plain data, for ``summary.json``."""
+    tell, held = found.can_tell, found.held_out
+    return {
+        "verb": "identify",
+        "robot": found.original.name,
+        "achieved": found.improved,
+        "sentence": found.sentence,
+        "poses": len(found.poses),
+        "mass_kg": {
+            "before": found.original.mass,
+            "after": found.mass,
+            "interval_95": found.mass_95,
+        },
+        "held_out": {
+            "folds": held.folds,
+            "cop_rms_before_m": held.rms_before,
+            "cop_rms_after_m": held.rms_after,
+            "reduction": held.reduction,
+            "reduction_interval_95": list(held.interval),
+            "confirmed": held.confirmed,
+        },
+        "links": {
+            link.link: {
+                "mass_before_kg": link.mass_before,
+                "mass_kg": link.mass,
+                "mass_interval_95_kg": link.mass_95,
+                "com_before_m": link.com_before.tolist(),
+                "com_m": link.com.tolist(),
+                "com_interval_95_m": link.com_95.tolist(),
+                "seen": link.seen,
+            }
+            for link in found.links
+        },
+        "sensor_offsets": {
+            side: {
+                "force_n": found.offsets[side][:3].tolist(),
+                "force_interval_95_n": found.offsets_95[side][:3].tolist(),
+                "torque_nm": found.offsets[side][3:].tolist(),
+                "torque_interval_95_nm": found.offsets_95[side][3:].tolist(),
+            }
+            for side in FEET
+        },
+        "identifiable": {
+            "unknowns": tell.unknowns,
+            "rank": tell.rank,
+            "known_better_than_prior": tell.known,
+            "condition": tell.condition,
+            "combinations": list(tell.combinations),
+            "at_prior": list(tell.at_prior),
+            "not_told_apart": [list(group) for group in tell.groups],
+        },
+        "noise_scale": found.estimate.noise_scale,
+        "outliers": np.flatnonzero(found.estimate.weights < 1.0).tolist(),
+        "at_bounds": list(found.held_links),
+        "notices": list(found.notices),
+    }

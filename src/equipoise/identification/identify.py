@@ -1,0 +1,117 @@
+"""From measured poses to a corrected robot."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.errors import EquipoiseError
+from equipoise.identification.consistency import consistent, new_inertials
+from equipoise.identification.estimate import Estimate, estimate
+from equipoise.identification.held_out import held_out
+from equipoise.identification.identifiability import identifiability, link_sights
+from equipoise.identification.identified import (
+    WIDTH_95,
+    Identified,
+    links_found,
+    offsets_found,
+)
+from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.noise import SensorNoise, covariances
+from equipoise.identification.prior import Prior, default_prior, prior_belief
+from equipoise.identification.standing_frames import check_standing, standing_frames
+from equipoise.identification.statics import PER_LINK, Equations, equations
+
+# Fewer poses than this say nothing that could be checked on others.
+FEWEST = 3
+# Poses whose links all stay within this of the first are one pose [m].
+ALIKE = 2e-3
+
+
+def identify_poses(
+    poses: MeasuredPoses,
+    *,
+    noise: SensorNoise | None = None,
+    prior: Prior | None = None,
+    seed: int = 0,
+    notices: tuple[str, ...] = (),
+) -> Identified:
+    """Return masses and centres of mass of all links, with what is known of them.
+
+    Args:
+        poses: What was measured.
+        noise: Of the sensors.
+        prior: How far the model may be off; :func:`default_prior` unless given.
+        seed: Of the bootstrap that judges the improvement.
+        notices: Sentences to hand on.
+
+    Raises:
+        EquipoiseError: If there are too few poses, all are alike, or feet are not flat.
+    """
+    robot = poses.robot
+    noise, prior = noise or SensorNoise(), prior or default_prior(robot)
+    frames = standing_frames(robot, poses.q)
+    _check_enough(poses, frames.link_position)
+    check_standing(frames)
+    belief = prior_belief(robot, prior)
+    system = equations(frames, poses)
+    spread = covariances(frames, poses, noise)
+
+    def fit(rows: NDArray[np.int64]) -> Estimate:
+        part = Equations(system.matrix[rows], system.right[rows])
+        return estimate(part, spread[rows], belief)
+
+    found = fit(np.arange(len(poses)))
+    possible = consistent(robot, found)
+    checked = held_out(poses, frames, belief.mean, fit, seed)
+    tell = identifiability(frames, found)
+    offsets, offsets_95 = offsets_found(found, possible.mean)
+    inertials = new_inertials(robot, possible.mean, belief.links)
+    masses = np.arange(0, PER_LINK * len(belief.links), PER_LINK)
+    scatter = found.covariance[np.ix_(masses, masses)].sum()
+    return Identified(
+        original=robot,
+        robot=robot.with_inertials(inertials),
+        poses=poses,
+        links=links_found(robot, found, possible.mean, link_sights(found)),
+        offsets=offsets,
+        offsets_95=offsets_95,
+        mass=float(possible.mean[masses].sum()),
+        mass_95=float(WIDTH_95 * np.sqrt(scatter)),
+        estimate=found,
+        can_tell=tell,
+        held_out=checked,
+        held_links=possible.held,
+        notices=(*notices, *_remarks(found, possible.held)),
+    )
+
+
+def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:
+    if len(poses) < FEWEST:
+        raise EquipoiseError(
+            f"{len(poses)} poses are too few: at least {FEWEST} are needed, and no "
+            "link can be told from the others with fewer than some ten"
+        )
+    travel = np.abs(link_position - link_position[:1]).max()
+    if travel < ALIKE:
+        raise EquipoiseError(
+            f"all {len(poses)} poses are alike: no link moves by more than "
+            f"{1e3 * travel:.1f} mm against the soles, so that no two links can be "
+            "told apart; 'equipoise poses' finds better ones"
+        )
+
+
+def _remarks(found: Estimate, held: tuple[str, ...]) -> tuple[str, ...]:
+    remarks = []
+    if found.noise_scale > 1.0:
+        remarks.append(
+            f"poses fit {found.noise_scale:.1f} times worse than the sensors' noise "
+            "explains; uncertainties are widened by that"
+        )
+    odd = np.flatnonzero(found.weights < 1.0)
+    if len(odd):
+        named = ", ".join(str(row) for row in odd[:8])
+        remarks.append(f"poses that do not fit the others count less: {named}")
+    if held:
+        remarks.append(f"held within what a body can be: {', '.join(held)}")
+    return tuple(remarks)

@@ -1,0 +1,197 @@
+"""Which of many measurements to make: greedily, then by exchange (Fedorov).
+
+Measurement n adds BₙᵀBₙ to the information M. With P = M⁻¹, six rows change it by the
+matrix inversion and determinant lemmas::
+
+    P' = P ∓ P Bᵀ S⁻¹ B P,    S = I ± B P Bᵀ,    det M' = det M det S
+
+the upper signs for one that is added, the lower for one that is taken away.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.robot.description import Array
+
+Criterion = Literal["com", "com-mean", "all"]
+MOST_SWEEPS = 4
+# An exchange must be better by this to count.
+BETTER = 1e-9
+# What is known to this share of what the prior knows needs not be known better.
+FLOOR_SHARE = 0.1
+
+
+class Choice:
+    """Measurements chosen so far, and what each other one would add.
+
+    Args:
+        rows: B of N measurements, shape (N, 6, d).
+        functionals: What one wants to know, F of shape (r, d).
+        information: M before any of them, shape (d, d).
+        criterion: ``"com"``: log det of the functionals' covariance F P Fᵀ, with a
+            floor for what is known well enough; ``"com-mean"``: its trace; ``"all"``:
+            log det of P.
+    """
+
+    def __init__(
+        self, rows: Array, functionals: Array, information: Array, criterion: Criterion
+    ) -> None:
+        self.criterion = criterion
+        self.chosen: list[int] = []
+        self._rows = rows
+        self._wanted = functionals
+        self._inverse = np.linalg.inv(information)
+        self._known = self._rows @ self._inverse  # B P
+        self._noise = np.einsum("nai,nbi->nab", self._known, rows)  # B P Bᵀ
+        self._seen = self._known @ functionals.T  # B P Fᵀ
+        floor = FLOOR_SHARE**2 * np.sum(functionals**2)
+        self._floor = floor * np.eye(len(functionals))
+
+    @property
+    def covariance(self) -> Array:
+        """Of the functionals, F P Fᵀ, shape (r, r)."""
+        return np.asarray(self._wanted @ self._inverse @ self._wanted.T)
+
+    @property
+    def variance(self) -> float:
+        """Sum of the functionals' variances."""
+        return float(np.trace(self.covariance))
+
+    @property
+    def value(self) -> float:
+        """What the criterion makes smaller."""
+        if self.criterion == "all":
+            return float(np.linalg.slogdet(self._inverse)[1])
+        if self.criterion == "com-mean":
+            return self.variance
+        return float(np.linalg.slogdet(self.covariance + self._floor)[1])
+
+    def gains(self) -> Array:
+        """Return by how much each measurement would lower the value, shape (N,)."""
+        spread = np.eye(self._noise.shape[1]) + self._noise
+        if self.criterion == "all":
+            return np.asarray(np.linalg.slogdet(spread)[1])
+        if self.criterion == "com-mean":
+            square = self._seen @ np.swapaxes(self._seen, 1, 2)
+            return np.asarray(np.einsum("nab,nba->n", np.linalg.inv(spread), square))
+        scaled = np.linalg.inv(self.covariance + self._floor)
+        square = self._seen @ scaled @ np.swapaxes(self._seen, 1, 2)
+        left = np.linalg.slogdet(spread - square)[1]
+        return np.asarray(np.linalg.slogdet(spread)[1] - left)
+
+    def add(self, at: int) -> None:
+        """Choose a measurement."""
+        self.chosen.append(at)
+        self._change(at, 1.0)
+
+    def remove(self, at: int) -> None:
+        """Take a chosen measurement away."""
+        self.chosen.remove(at)
+        self._change(at, -1.0)
+
+    def _change(self, at: int, sign: float) -> None:
+        known, seen = self._known[at].copy(), self._seen[at].copy()
+        spread = np.eye(len(known)) + sign * self._noise[at]
+        inverse = sign * np.linalg.inv(spread)
+        shape = self._rows.shape
+        mixed = (self._known.reshape(-1, shape[2]) @ self._rows[at].T).reshape(
+            shape[0], shape[1], -1
+        )  # Bₙ P Bᵀ
+        gain = mixed @ inverse
+        self._known -= gain @ known
+        self._seen -= gain @ seen
+        self._noise -= gain @ np.swapaxes(mixed, 1, 2)
+        self._inverse -= known.T @ inverse @ known
+
+
+def choose(
+    rows: Array,
+    functionals: Array,
+    information: Array,
+    count: int,
+    criterion: Criterion = "com",
+) -> list[int]:
+    """Return which measurements to make, none twice, the most telling first.
+
+    Args:
+        rows: B of N measurements, shape (N, 6, d).
+        functionals: F, shape (r, d).
+        information: M before, shape (d, d).
+        count: How many to choose, at most N.
+        criterion: What should become small; see :class:`Choice`.
+    """
+    choice = Choice(rows, functionals, information, criterion)
+    for _ in range(count):
+        choice.add(_best(choice))
+    for _ in range(MOST_SWEEPS):
+        if not _sweep(choice):
+            break
+    return _ordered(rows, functionals, information, choice.chosen, criterion)
+
+
+def _best(choice: Choice) -> int:
+    gains = choice.gains()
+    gains[choice.chosen] = -np.inf
+    return int(np.argmax(gains))
+
+
+def _sweep(choice: Choice) -> bool:
+    """Exchange each measurement for the best other one; return whether any was."""
+    exchanged = False
+    for at in tuple(choice.chosen):
+        before = choice.value
+        choice.remove(at)
+        better = _best(choice)
+        if better != at and before - choice.value + choice.gains()[better] > BETTER:
+            choice.add(better)
+            exchanged = True
+        else:
+            choice.add(at)
+    return exchanged
+
+
+def _ordered(
+    rows: Array,
+    functionals: Array,
+    information: Array,
+    chosen: list[int],
+    criterion: Criterion,
+) -> list[int]:
+    """Return the chosen ones, each the best after those before it."""
+    few = Choice(rows[chosen], functionals, information, criterion)
+    for _ in chosen:
+        few.add(_best(few))
+    return [chosen[at] for at in few.chosen]
+
+
+def variances_after(
+    rows: Array, functionals: Array, information: Array, orders: NDArray[np.int64]
+) -> Array:
+    """Return the functionals' variance after 1, 2, … measurements, (k, n).
+
+    Args:
+        rows: Shape (N, 6, d).
+        functionals: Shape (r, d).
+        information: M before, shape (d, d).
+        orders: Measurements in k orders, shape (k, n).
+    """
+    inverse = np.tile(np.linalg.inv(information), (len(orders), 1, 1))
+    seen = inverse @ functionals.T
+    variance = np.tile(np.einsum("ri,ir->", functionals, seen[0]), orders.shape).astype(
+        np.float64
+    )
+    left = variance[:, 0].copy()
+    for step, at in enumerate(orders.T):
+        block = rows[at]
+        known = block @ inverse
+        spread = np.eye(rows.shape[1]) + known @ np.swapaxes(block, 1, 2)
+        gain = np.linalg.solve(spread, known)
+        wanted = known @ functionals.T
+        left -= np.einsum("kar,kar->k", wanted, gain @ functionals.T)
+        inverse -= np.swapaxes(known, 1, 2) @ gain
+        variance[:, step] = left
+    return variance

@@ -1,0 +1,1 @@
+"""The method of [Muscolo2017] as published, corrected where printed wrong."""

@@ -1,0 +1,196 @@
+"""The robot as solids that move: meshes where they are found, else capsules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from equipoise.robot.anatomy.geometry import upright_variant
+from equipoise.robot.description import Array, Colour, Link, Shape
+from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, weld
+from equipoise.robot.model import Robot
+from equipoise.show.primitives import capsule_between, plate, shape_mesh
+from equipoise.show.scene_colours import BODY, FOOT
+
+# Capsules are as thick as their mass would be in water, within these shares of their
+# length [kg/m³].
+DENSITY = 1000.0
+THINNEST, THICKEST = 0.08, 0.3
+# Joints nearer than this share of a limb are at the same place.
+SAME_PLACE = 0.01
+SOLE_THICKNESS = 0.02
+# Triangles of a whole robot that are enough for the eye.
+MOST_TRIANGLES = 60_000
+# A mesh keeps at least this many, however many others there are.
+LEAST_TRIANGLES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What moves with one joint, in one colour.
+
+    Attributes:
+        name: Of the joint, with a number if there are several of one joint.
+        joint: Pinocchio's index.
+        mesh: In the joint's coordinates.
+        colour: Red, green, blue, from 0 to 255.
+    """
+
+    name: str
+    joint: int
+    mesh: Mesh
+    colour: Colour
+
+
+class _Piece(NamedTuple):
+    joint: int
+    mesh: Mesh
+    colour: Colour
+
+
+def robot_bodies(
+    robot: Robot, most_triangles: int = MOST_TRIANGLES
+) -> tuple[Body, ...]:
+    """Return a robot's solids.
+
+    Links with visual shapes show these, links without show their collision shapes.
+    Where a body has neither, or a mesh is not on this machine, capsules run from joint
+    to joint, as thick as its mass asks for.
+
+    Args:
+        robot: The robot.
+        most_triangles: Meshes are made coarser until they have about as many.
+    """
+    pieces = [*_shaped(robot)]
+    pieces += _capsules(robot, {piece.joint for piece in pieces})
+    total = sum(len(piece.mesh.triangles) for piece in pieces)
+    share = min(1.0, most_triangles / max(total, 1))
+    bodies, counts = [], dict.fromkeys(range(robot.model.njoints), 0)
+    for joint, colour in dict.fromkeys((p.joint, p.colour) for p in pieces):
+        mesh = weld(
+            join_meshes(
+                p.mesh for p in pieces if (p.joint, p.colour) == (joint, colour)
+            )
+        )
+        if share < 1.0:
+            mesh = coarser(
+                mesh, max(round(share * len(mesh.triangles)), LEAST_TRIANGLES)
+            )
+        mesh = creased(mesh)
+        counts[joint] += 1
+        number = f"-{counts[joint]}" if counts[joint] > 1 else ""
+        bodies.append(Body(f"{robot.model.names[joint]}{number}", joint, mesh, colour))
+    return tuple(bodies)
+
+
+def joint_poses(robot: Robot, q: ArrayLike) -> Array:
+    """Return where the joints' frames are in the world, by Pinocchio's index.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,).
+
+    Returns:
+        Position [m] and quaternion xyzw of each, shape (njoints, 7).
+    """
+    pin.forwardKinematics(robot.model, robot.data, np.asarray(q))
+    return np.array([pin.SE3ToXYZQUAT(pose) for pose in robot.data.oMi])
+
+
+def _shaped(robot: Robot) -> Iterator[_Piece]:
+    """Go through the shapes that can be drawn."""
+    model = robot.model
+    turned = _meant_upright(robot)
+    for link in robot.description.links:
+        frame = model.frames[model.getBodyId(link.name)]
+        place = np.array(frame.placement.homogeneous)
+        for shape in _shapes(link):
+            upright = upright_variant(shape) if turned else None
+            mesh = shape_mesh(upright or shape)
+            if mesh is not None and len(mesh.triangles):
+                # COLLADA files bring colours of their own, which viewers prefer
+                own = shape.mesh is not None and shape.mesh.suffix.lower() == ".dae"
+                colour = BODY if own else shape.colour or BODY
+                yield _Piece(int(frame.parentJoint), mesh.moved(place), colour)
+
+
+def _meant_upright(robot: Robot) -> bool:
+    """Return whether COLLADA meshes are meant to be turned to their up axis.
+
+    Files do not tell, and viewers differ. Links have their mass where they are: of both
+    ways, the one is meant in which meshes lie around their links' centres of mass.
+    """
+    as_filed = turned = 0.0
+    for link in robot.description.links:
+        for shape in _shapes(link):
+            variant = upright_variant(shape)
+            mesh = None if variant is None else shape_mesh(shape)
+            other = None if variant is None else shape_mesh(variant)
+            if mesh is None or other is None or link.inertial is None:
+                continue
+            as_filed += _off(mesh, link.inertial.com_in_link)
+            turned += _off(other, link.inertial.com_in_link)
+    return turned < as_filed
+
+
+def _off(mesh: Mesh, point: Array) -> float:
+    """Return how far a point is from the middle of a mesh's bounding box [m]."""
+    middle = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
+    return float(np.linalg.norm(middle - point))
+
+
+def _shapes(link: Link) -> tuple[Shape, ...]:
+    return link.visuals or link.collisions
+
+
+def _capsules(robot: Robot, drawn: set[int]) -> Iterator[_Piece]:
+    """Stand in for bodies that have no shape; soles get a plate."""
+    model = robot.model
+    soles = {
+        int(model.frames[model.getBodyId(sole.link)].parentJoint): sole
+        for sole in robot.soles.values()
+    }
+    near = SAME_PLACE * robot.longest_limb
+    for joint in range(1, model.njoints):
+        if joint in drawn:
+            continue
+        colour = BODY
+        for start, end in _bones(robot, joint, near):
+            length = float(np.linalg.norm(end - start))
+            radius = _radius(model.inertias[joint].mass, length)
+            yield _Piece(joint, capsule_between(start, end, radius), colour)
+        sole = soles.get(joint)
+        if sole is not None and len(sole.polygon_in_sole) > 2:
+            frame = model.frames[model.getBodyId(sole.link)].placement.homogeneous
+            pose = np.array(frame) @ sole.transform_sole_to_link
+            thickness = SOLE_THICKNESS * robot.longest_limb
+            solid = plate(sole.polygon_in_sole, thickness)
+            yield _Piece(joint, solid.moved(pose), FOOT)
+
+
+def _bones(robot: Robot, joint: int, near: float) -> Iterator[tuple[Array, Array]]:
+    """Go through the straight pieces that a body without a shape is drawn as."""
+    model = robot.model
+    here = np.zeros(3)
+    com = np.array(model.inertias[joint].lever)
+    ends = [
+        np.array(model.jointPlacements[child].translation)
+        for child in model.children[joint]
+    ]
+    if joint == 1:  # the base: its own frame may be anywhere
+        here = com
+    far = [end for end in ends if np.linalg.norm(end - here) > near]
+    if not ends and np.linalg.norm(com) > near:
+        far = [2.0 * com]  # a last link, as long as its centre of mass says
+    yield from ((here, end) for end in far)
+
+
+def _radius(mass: float, length: float) -> float:
+    volume = mass / DENSITY
+    radius = float(np.sqrt(volume / (np.pi * length)))
+    return min(max(radius, THINNEST * length), THICKEST * length)

@@ -1,0 +1,116 @@
+"""Where feet stood in a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.kinematics.stance import sole_pose
+from equipoise.log.run import Run
+from equipoise.robot.description import Array, frozen_array
+from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.parts import Side
+
+# A foot that carries less than this share of the weight is not loaded: the point
+# where it pushes is mostly noise.
+LOADED_SHARE = 0.02
+# Corners of a sole at rest are slower than this [m/s].
+AT_REST = 0.05
+# A sole that is tilted by more than this does not stand [rad].
+STEEPEST = 0.6
+# A foot that stands does so for at least this long [s].
+SHORTEST = 0.05
+# Where corners are nearer than this to where they were, it is the same print [m].
+SAME_PLACE = 0.015
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """Where a foot stood for a while.
+
+    Attributes:
+        side: Which foot.
+        polygon_in_world: Corners of its sole, in the order of
+            :attr:`~equipoise.robot.parts.Sole.polygon_in_sole` [m], shape (k, 3).
+        start_s: Since when [s].
+        end_s: Until when [s].
+    """
+
+    side: Side
+    polygon_in_world: Array
+    start_s: float
+    end_s: float
+
+
+def is_loaded(run: Run, side: Side) -> NDArray[np.bool_]:
+    """Return whether a foot carries some of the weight, shape (n,)."""
+    least = LOADED_SHARE * run.robot.mass * STANDARD_GRAVITY
+    return np.asarray(run.foot_wrench[side][:, 2] > least)
+
+
+def footprints(run: Run) -> tuple[Footprint, ...]:
+    """Return where feet stood: loaded, flat enough, and at rest.
+
+    A foot whose wrench is not known stood where its sole was at rest. Feet that slide
+    or roll leave no prints while they do.
+
+    Args:
+        run: The run.
+
+    Returns:
+        In the order in which they began.
+    """
+    found = [print_ for side in run.robot.soles for print_ in _of_foot(run, side)]
+    return tuple(sorted(found, key=lambda print_: print_.start_s))
+
+
+def sole_corners(run: Run, side: Side) -> Array:
+    """Return the corners of a sole in the world [m], shape (n, k, 3)."""
+    polygon = run.robot.soles[side].polygon_in_sole
+    pose = sole_pose(run.robot, run.q, side)
+    in_world: Array = (
+        polygon @ np.swapaxes(pose[:, :3, :2], 1, 2) + pose[:, None, :3, 3]
+    )
+    return in_world
+
+
+def _of_foot(run: Run, side: Side) -> list[Footprint]:
+    corners = sole_corners(run, side)
+    upwards = sole_pose(run.robot, run.q, side)[:, 2, 2]
+    stands = (upwards > np.cos(STEEPEST)) & (_speed(run.time, corners) < AT_REST)
+    if side in run.foot_wrench:
+        stands &= is_loaded(run, side)
+    least = min(SHORTEST, float(run.time[-1] - run.time[0]))
+    prints: list[Footprint] = []
+    for first, last in _stretches(stands):
+        start, end = float(run.time[first]), float(run.time[last])
+        polygon = frozen_array(np.median(corners[first : last + 1], axis=0))
+        before = prints[-1] if prints else None
+        if before is not None and _same_place(before.polygon_in_world, polygon):
+            prints[-1] = Footprint(side, before.polygon_in_world, before.start_s, end)
+        elif end - start >= least:
+            prints.append(Footprint(side, polygon, start, end))
+    return prints
+
+
+def _same_place(one: Array, other: Array) -> bool:
+    return bool(np.linalg.norm(one - other, axis=1).max() < SAME_PLACE)
+
+
+def _speed(time: Array, corners: Array) -> Array:
+    """Return the speed of the fastest corner, the slower of both sides of a row."""
+    if len(time) == 1:
+        return np.zeros(1)
+    steps = np.linalg.norm(np.diff(corners, axis=0), axis=2).max(axis=1) / np.diff(time)
+    after, before = np.append(steps, steps[-1]), np.insert(steps, 0, steps[0])
+    return np.asarray(np.minimum(after, before))
+
+
+def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last rows of the stretches in which a flag is set."""
+    edges = np.flatnonzero(np.diff(flags)) + 1
+    bounds = [0, *edges.tolist(), len(flags)]
+    return [(a, b - 1) for a, b in pairwise(bounds) if flags[a]]

@@ -1,0 +1,197 @@
+"""A robot without a run: posed with sliders, its balance watched live."""
+
+from __future__ import annotations
+
+import html
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.kinematics.support import polygon_margin
+from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.description import Array
+from equipoise.robot.joint_coordinates import (
+    configurations,
+    degree_names,
+    joint_positions,
+)
+from equipoise.robot.model import Robot
+from equipoise.show.palette import LIGHT
+from equipoise.show.scene import RobotScene
+from equipoise.show.viewer.fixed_foot import choices, on_ground, sole_corners
+from equipoise.show.viewer.grid_nodes import GridNodes
+from equipoise.show.viewer.joint_ranges import joint_ranges
+from equipoise.show.viewer.marker_nodes import MarkerNodes
+from equipoise.show.viewer.outlook import look_at
+from equipoise.show.viewer.robot_nodes import RobotNodes
+from equipoise.show.viewer.toggles import add_toggles
+
+if TYPE_CHECKING:
+    import viser
+
+ROOT = "/world/robot"
+# Corners of soles that are lower than this share of a limb touch the ground.
+TOUCHING = 0.005
+STEPS = 400
+HEIGHT_OF_COM = 1.85
+MM = 1e3
+FIXED = {
+    "left sole stays": "left",
+    "right sole stays": "right",
+    "base level, lowest sole on the ground": "level",
+}
+
+
+class Poser:
+    """A robot that one poses."""
+
+    def __init__(self, server: viser.ViserServer, robot: Robot) -> None:
+        """Put a robot on the page.
+
+        Args:
+            server: The page's.
+            robot: The robot, in its standing posture at first.
+        """
+        self._server, self._robot = server, robot
+        self._scene = RobotScene(robot)
+        self._lock = threading.Lock()
+        size = robot.longest_limb
+        self._tolerance = TOUCHING * size
+        server.scene.add_frame(ROOT, show_axes=False)
+        corners = sum(len(sole.polygon_in_sole) for sole in robot.soles.values())
+        self._nodes = RobotNodes(server, ROOT, self._scene.bodies)
+        self.marks = MarkerNodes(server, ROOT, size, corners)
+        GridNodes(server, f"{ROOT}/grid", 0.0, size)
+        self._numbers = server.gui.add_html("")
+        self._add_controls()
+        add_toggles(
+            server,
+            [self._nodes],
+            {
+                "CoM": [self.marks.points],
+                "Support polygon": [self.marks.support],
+                "Labels": [self.marks.labels],
+            },
+        )
+        self.sliders = self._add_sliders()
+        server.gui.main_panel.dock_right()
+        server.gui.main_panel.set_width(360)
+        self.q = robot.standing
+        self.update()
+        height = HEIGHT_OF_COM * float(self.marks.com_position[2])
+        look_at(server, np.zeros(2), 0.0, max(height, size))
+
+    def stop(self) -> None:
+        """Nothing runs by itself."""
+
+    def update(self) -> None:
+        """Show the posture that the sliders say."""
+        with self._lock:
+            values = np.array([slider.value for slider in self.sliders])
+            base = self._robot.standing[None, :7]
+            q = configurations(self._robot, base, values[None, :])[0]
+            q = on_ground(self._robot, q, FIXED[self._fixed.value])  # type: ignore[arg-type]
+            self.q = q
+            moment = self._scene.moment(q)
+            moment = replace(moment, support=self._touching(q))
+            with self._server.atomic():
+                self._nodes.place(moment.joint_poses)
+                self.marks.place(moment)
+                self._tell(moment.com, moment.support)
+
+    def take(self, posture: str) -> None:
+        """Set the sliders to one of the robot's postures."""
+        angles = joint_positions(self._robot, self._robot.posture(posture))
+        with self._server.atomic():
+            for slider, angle in zip(self.sliders, angles, strict=True):
+                slider.value = float(angle)  # type: ignore[misc]
+        self.update()
+
+    def _add_controls(self) -> None:
+        gui, robot = self._server.gui, self._robot
+        there = choices(robot)
+        labels = tuple(label for label, key in FIXED.items() if key in there)
+        self._fixed = gui.add_dropdown("On the ground", labels)
+        self._fixed.on_update(lambda _: self.update())
+        buttons = gui.add_button_group("Posture", tuple(robot.postures))
+        buttons.on_click(lambda _: self.take(str(buttons.value)))
+
+    def _add_sliders(self) -> list[viser.GuiSliderHandle[float]]:
+        """Add one for each degree of freedom, in a folder for each limb."""
+        robot, gui = self._robot, self._server.gui
+        names = degree_names(robot)
+        ranges = joint_ranges(robot)
+        angles = joint_positions(robot, robot.standing)
+        folders = {}
+        for limb in robot.limbs.values():
+            folders[limb.name] = gui.add_folder(
+                limb.name.replace("_", " "), expand_by_default=limb.kind == "leg"
+            )
+        sliders = []
+        for name, (low, high), angle in zip(names, ranges, angles, strict=True):
+            with folders[self._limb_of(name)]:
+                slider = gui.add_slider(
+                    name,
+                    min=low,
+                    max=high,
+                    step=_step(high - low),
+                    initial_value=float(angle),
+                )
+            slider.on_update(self._moved)
+            sliders.append(slider)
+        return sliders
+
+    def _limb_of(self, degree: str) -> str:
+        joint = (
+            degree
+            if self._robot.model.existJointName(degree)
+            else degree[: degree.rindex(".")]
+        )
+        for limb in self._robot.limbs.values():
+            if joint in limb.subtree_joints:
+                return limb.name
+        return next(iter(self._robot.limbs))
+
+    def _moved(self, event: viser.GuiEvent[Any]) -> None:
+        if event.client_id is not None:
+            self.update()
+
+    def _touching(self, q: Array) -> Array:
+        """Return the convex hull of the corners of soles that touch, (k, 3)."""
+        soles = sole_corners(self._robot, q).values()
+        corners = np.concatenate([np.zeros((0, 3)), *soles])
+        touching = corners[corners[:, 2] <= self._tolerance, :2]
+        if len(touching) == 0:
+            return np.zeros((0, 3))
+        hull = convex_hull(touching)
+        return np.hstack([hull, np.zeros((len(hull), 1))])
+
+    def _tell(self, com: Array, support: Array) -> None:
+        x, y, z = com
+        lines = [f"CoM ({x:.4f}, {y:.4f}, {z:.4f}) m"]
+        if len(support):
+            margin = MM * float(polygon_margin(support[:, :2], com[:2]))
+            balanced = margin >= 0.0
+            where = "inside" if balanced else "outside"
+            colour = LIGHT["good" if balanced else "bad"]
+            lines.append(
+                f'<b style="color:{colour}">{abs(margin):.1f} mm {where}</b> '
+                "the support polygon"
+            )
+        else:
+            balanced = False
+            lines.append("no sole touches the ground")
+        self.marks.set_balanced(balanced)
+        name = html.escape(self._robot.name)
+        self._numbers.content = (
+            '<div style="padding:.3em .9em .6em;font-size:.85em;'
+            f'font-variant-numeric:tabular-nums"><b>{name}</b>, '
+            f"{self._robot.mass:.2f} kg<br>{'<br>'.join(lines)}</div>"
+        )
+
+
+def _step(width: float) -> float:
+    """Return a round step that is fine for a range."""
+    return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / STEPS)))

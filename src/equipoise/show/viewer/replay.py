@@ -1,0 +1,192 @@
+"""Runs on the page: the scene, the plots and the player that moves both."""
+
+from __future__ import annotations
+
+import html
+import threading
+import time
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.log.run import Run
+from equipoise.show.palette import LIGHT
+from equipoise.show.scene import RunScene
+from equipoise.show.viewer.charts import ChartPanel
+from equipoise.show.viewer.grid_nodes import GridNodes
+from equipoise.show.viewer.ground_nodes import flat_level
+from equipoise.show.viewer.outlook import look_at
+from equipoise.show.viewer.player import Player
+from equipoise.show.viewer.stage import Stage
+from equipoise.show.viewer.toggles import add_toggles
+
+if TYPE_CHECKING:
+    import viser
+
+WORLD = "/world"
+# Robots beside each other are this many limbs apart.
+APART = 2.0
+# Robots that go further than this many limbs are followed.
+FOLLOWED = 1.5
+# The whole robot is about this many times as high as its centre of mass.
+HEIGHT_OF_COM = 1.85
+# Numbers need not be rewritten as often as the scene [s].
+NUMBERS_SECONDS = 0.2
+MM = 1e3
+
+
+class Replay:
+    """One run, or several beside each other under the same clock."""
+
+    def __init__(self, server: viser.ViserServer, runs: Mapping[str, Run]) -> None:
+        """Put runs on the page and begin.
+
+        Args:
+            server: The page's.
+            runs: By name, the first on the left.
+        """
+        self._server, self._runs = server, runs
+        self._world = server.scene.add_frame(WORLD, show_axes=False)
+        size = max(run.robot.longest_limb for run in runs.values())
+        apart = APART * size + max(_width(run) for run in runs.values())
+        middle = 0.5 * (len(runs) - 1)
+        self.stages = [
+            Stage(
+                server,
+                f"{WORLD}/run-{number + 1}",
+                RunScene(run),
+                name if len(runs) > 1 else None,
+                (middle - number) * apart if len(runs) > 1 else 0.0,
+            )
+            for number, (name, run) in enumerate(runs.items())
+        ]
+        levels = [flat_level(run.surroundings) for run in runs.values()]
+        flat = next((level for level in levels if level is not None), None)
+        self._grid = (
+            None if flat is None else GridNodes(server, f"{WORLD}/grid", flat, size)
+        )
+        self._stopped = False
+        self._numbers_at = 0.0
+        self._head = server.gui.add_html(_sentence(runs))
+        rows = reduce(np.union1d, [run.time for run in runs.values()])
+        events = [event for run in runs.values() for event in run.events]
+        self.player = Player(
+            server,
+            rows.tolist(),
+            sorted(events, key=lambda event: event.time),
+            self._show,
+        )
+        self._numbers = server.gui.add_html("")
+        self._add_switches()
+        server.gui.main_panel.dock_right()
+        server.gui.main_panel.set_width(400)
+        self.charts = ChartPanel(server, runs)
+        self._look(apart, size)
+        self._show(self.player.clock.start)
+        self.player.start()
+        self._late = threading.Thread(target=self._add_late, daemon=True)
+        self._late.start()
+
+    def stop(self) -> None:
+        """End the replay."""
+        self._stopped = True
+        self.player.stop()
+        self._late.join()
+
+    def _add_late(self) -> None:
+        """Add what the page need not wait for."""
+        for stage in self.stages:
+            if not self._stopped:
+                stage.add_footprints()
+
+    def _add_switches(self) -> None:
+        stages = self.stages
+        folder = add_toggles(
+            self._server,
+            [stage.robot for stage in stages],
+            {
+                "CoM and ZMP": [stage.marks.points for stage in stages],
+                "Support polygon": [stage.marks.support for stage in stages],
+                "Forces": [stage.marks.forces for stage in stages],
+                "Paths": [stage.paths for stage in stages],
+                "Footprints": [stage.footprints for stage in stages],
+                "Labels": [stage.marks.labels for stage in stages],
+            },
+        )
+        far = any(s.travel > FOLLOWED * s.scene.run.robot.longest_limb for s in stages)
+        with folder:
+            self._follow = self._server.gui.add_checkbox("Follow the robot", far)
+        self._follow.on_update(lambda _: self._move_world(self.player.time))
+
+    def _look(self, apart: float, size: float) -> None:
+        height = HEIGHT_OF_COM * max(float(r.com[0, 2]) for r in self._runs.values())
+        reach = (len(self.stages) - 1) * apart * 1.6
+        middle = np.zeros(2)
+        if not self._follow.value:
+            ways = [stage.way_at(0.5 * self.player.clock.end) for stage in self.stages]
+            middle = np.mean(ways, axis=0)
+            reach += max(stage.travel for stage in self.stages)
+        look_at(self._server, middle, reach, max(height, size))
+
+    def _show(self, at: float) -> None:
+        now = time.monotonic()
+        told = now - self._numbers_at > NUMBERS_SECONDS or not self.player.clock.playing
+        with self._server.atomic():
+            moved = [stage.show(at) for stage in self.stages]
+            if not any(moment is not None for moment in moved):
+                return
+            self._move_world(at)
+            self.charts.follow(at)
+            if told:
+                self._numbers_at = now
+                self._numbers.content = _numbers(self._runs, self.stages, at)
+                self.charts.tell(at)
+        self._server.flush()
+
+    def _move_world(self, at: float) -> None:
+        """Let the ground pass below the robot, so that the camera stays free."""
+        place = np.mean([stage.way_at(at) for stage in self.stages], axis=0)
+        if self._grid is not None:
+            self._grid.follow(place)
+        x, y = place if self._follow.value else (0.0, 0.0)
+        self._world.position = (-float(x), -float(y), 0.0)
+
+
+def _width(run: Run) -> float:
+    """Return how far a run goes to its sides [m]."""
+    return float(np.ptp(run.com[:, 1]))
+
+
+def _sentence(runs: Mapping[str, Run]) -> str:
+    parts = []
+    for name, run in runs.items():
+        said = str(run.summary.get("sentence") or run.robot.name)
+        before = f"<b>{html.escape(name)}</b>: " if len(runs) > 1 else ""
+        parts.append(f"<div>{before}{html.escape(said)}</div>")
+        parts += [
+            f'<div style="color:{LIGHT["bad"]}">{html.escape(str(notice))}</div>'
+            for notice in run.summary.get("notices", ())
+        ]
+    return f'<div style="padding:.3em .9em .6em;font-size:.8em">{"".join(parts)}</div>'
+
+
+def _numbers(runs: Mapping[str, Run], stages: list[Stage], at: float) -> str:
+    """Return what one reads while it plays: height, ZMP margin, what happened last."""
+    lines = []
+    for (name, run), stage in zip(runs.items(), stages, strict=True):
+        row = stage.scene.row_at(at)
+        x, y, z = run.com[row]
+        margin = MM * run.zmp_margin[row]
+        zmp = f"ZMP {margin:.0f} mm inside" if np.isfinite(margin) else "in the air"
+        if margin < 0.0:
+            zmp = f'<b style="color:{LIGHT["bad"]}">ZMP {-margin:.0f} mm outside</b>'
+        past = [event.text for event in run.events if event.time <= at]
+        last = f" · {html.escape(past[-1])}" if past else ""
+        before = f"<b>{html.escape(name)}</b> " if len(runs) > 1 else ""
+        lines.append(f"{before}CoM ({x:.3f}, {y:.3f}, {z:.3f}) m · {zmp}{last}")
+    return (
+        '<div style="padding:.2em .9em .6em;font-size:.8em;'
+        f'font-variant-numeric:tabular-nums">{"<br>".join(lines)}</div>'
+    )

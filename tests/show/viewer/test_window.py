@@ -1,0 +1,186 @@
+"""The viewer without a browser: what is put on the page, and how it moves."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from runs import swaying
+
+import equipoise as eq
+from equipoise.errors import EquipoiseError
+from equipoise.kinematics.com import com
+from equipoise.show.viewer import view
+from equipoise.show.viewer.charts import _data
+from equipoise.show.viewer.poser import Poser
+from equipoise.show.viewer.replay import Replay
+from equipoise.show.viewer.spans import Page
+
+PORT = 8660
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Two seconds of swaying."""
+    return swaying(seconds=2.0)
+
+
+@pytest.fixture
+def replay(run):
+    """Its replay on a page."""
+    window = view(run, port=PORT, block=False)
+    yield window.content
+    window.stop()
+
+
+@pytest.fixture
+def poser():
+    """A robot to pose, on a page."""
+    window = view("humanoid", port=PORT, block=False)
+    yield window.content
+    window.stop()
+
+
+def names(content):
+    """Return the names of all nodes of the scene."""
+    return set(content._server.scene._handle_from_node_name)
+
+
+def test_nodes_of_a_run(replay):
+    """Robot, CoM, its projection, ZMP, support, forces and paths are in the scene."""
+    assert isinstance(replay, Replay)
+    root = "/world/run-1"
+    there = names(replay)
+    for node in (
+        "robot/1",
+        "points/com",
+        "points/com-on-ground",
+        "points/zmp",
+        "points/com-on-ground/plumb",
+        "support/fill",
+        "forces/arrows",
+        "paths/0",
+        "footprints",
+        "labels/CoM",
+    ):
+        assert f"{root}/{node}" in there
+    assert "/world/grid/fine" in there
+
+
+def test_marks_are_where_the_run_says(replay, run):
+    """At any time the mark of the CoM is at the CoM of the nearest row."""
+    for wanted in (0.0, 0.733, 2.0):
+        replay.player.seek(wanted)
+        row = replay.stages[0].scene.row_at(wanted)
+        end = time.monotonic() + 5.0
+        while time.monotonic() < end:
+            if np.allclose(replay.stages[0].marks.com_position, run.com[row]):
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail(f"the mark did not come to row {row}")
+
+
+def test_player_keeps_time_and_steps_by_rows(replay, run):
+    """Half a second of the wall is half a second of the replay, shown smoothly."""
+    before = replay.player.frames_shown
+    replay.player.toggle()
+    time.sleep(0.5)
+    replay.player.toggle()
+    assert replay.player.time == pytest.approx(0.5, abs=0.15)
+    assert replay.player.frames_shown > before + 5
+    replay.player.seek(1.0)
+    replay.player.step(1)
+    assert replay.player.time == pytest.approx(1.01)
+    replay.player.step(-100_000)
+    assert replay.player.time == run.time[0]
+
+
+def test_nothing_is_sent_where_no_row_changes(replay):
+    """Within a row the stage has nothing to do."""
+    stage = replay.stages[0]
+    replay.player.seek(1.0)
+    time.sleep(0.7)
+    assert stage.show(1.001) is None
+
+
+def test_plots_are_small_and_span_their_page():
+    """However long a run, a plot has few points, from one end to the other."""
+    long = swaying(seconds=200.0)
+    window = view(long, port=PORT + 5, block=False)
+    try:
+        chart = window.content.charts._plots[0].chart
+        data = _data(chart, Page(0.0, 200.0))
+        assert len(data[0]) < 500 * len(chart.series)
+        assert np.all(np.diff(data[0]) > 0.0)
+        assert data[0][[0, -1]] == pytest.approx([0.0, 200.0], abs=1e-6)
+    finally:
+        window.stop()
+
+
+def test_poser_follows_its_sliders(poser):
+    """CoM, support and figures are those of the posture that sliders say."""
+    assert isinstance(poser, Poser)
+    robot = eq.load("humanoid")
+    assert poser.marks.com_position == pytest.approx(com(robot, robot.standing))
+    assert "inside" in poser._numbers.content
+    poser.sliders[0].value = poser.sliders[0].max
+    poser.update()
+    assert poser.marks.com_position == pytest.approx(com(robot, poser.q))
+    poser.take("standing")
+    assert poser.marks.com_position == pytest.approx(
+        com(robot, robot.standing), abs=1e-6
+    )
+
+
+def test_poser_says_when_the_robot_would_fall(poser):
+    """Leaning far over the fixed foot, the CoM is outside, and said to be."""
+    for slider in poser.sliders:
+        slider.value = slider.min
+    poser.update()
+    outside = "outside" in poser._numbers.content
+    assert outside or "no sole" in poser._numbers.content
+
+
+def test_two_runs_are_apart_and_have_names(run):
+    """Side by side under one clock; equal names get numbers."""
+    window = view(run, run, port=PORT, block=False)
+    try:
+        scene = window.content._server.scene
+        places = [
+            scene._handle_from_node_name[f"/world/run-{n}"].position[1] for n in (1, 2)
+        ]
+        assert places[0] - places[1] > run.robot.longest_limb
+        assert list(window.content._runs) == ["humanoid (1)", "humanoid (2)"]
+    finally:
+        window.stop()
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ((), "nothing to look at"),
+        (("humanoid", "humanoid"), "one robot, or up to 4 runs"),
+        (("no-such-thing",), "neither a file nor in the catalogue"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(what, said):
+    """Before anything is served, in one line."""
+    with pytest.raises(EquipoiseError, match=said):
+        view(*what, block=False)
+
+
+def test_folder_that_is_no_run_is_refused(tmp_path):
+    """The message names the folder."""
+    with pytest.raises(EquipoiseError, match=f"{tmp_path}.*no folder of a run"):
+        view(tmp_path, block=False)
+
+
+def test_every_robot_can_be_posed(robot):
+    """Robots of any kind, with meshes or without, come to the page."""
+    window = view(robot, port=PORT, block=False)
+    try:
+        assert np.isfinite(window.content.marks.com_position).all()
+    finally:
+        window.stop()
