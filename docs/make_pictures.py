@@ -29,6 +29,10 @@ ROBOTS = {
 }
 # As deep as the steps are long.
 STAIRS = ("--terrain", "stairs:0.05,0.3,8,0.22", "--length", "0.3")
+# No graphics card is at hand here, which the viewer would say.
+WITHOUT_WARNING = """
+for (const e of document.querySelectorAll("[class*=Notifications-root]")) e.remove()
+"""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox",
@@ -56,9 +60,9 @@ def main() -> None:
 
 def films() -> None:
     """A walk, stairs, and robots side by side."""
-    size = ("--size", "560", "400")
-    run("film", "g1", *out("walk.gif"), *size, "--fps", "12", "--from", "1",
-        "--title", "equipoise walk g1.urdf")  # fmt: skip
+    # a camera that stands still leaves most of a GIF as it is
+    run("film", "g1", *out("walk.gif"), "--size", "720", "400", "--fps", "15",
+        "--from", "1", "--still", "--title", "equipoise walk g1.urdf")  # fmt: skip
     run("film", "stairs", *out("stairs.png"), "--size", "900", "520", "--view", "side",
         "--still")  # fmt: skip
     stills = []
@@ -99,6 +103,10 @@ def pages() -> None:
         with viewer("g1") as url:
             page.goto(url)
             page.wait_for_timeout(9000)
+            page.get_by_role("button", name="Play").click()
+            page.wait_for_timeout(4000)
+            page.get_by_role("button", name="Pause").click()
+            page.wait_for_timeout(1500)
             photograph(page, "viewer.png")
         with viewer(robot("g1")) as url:
             page.goto(url)
@@ -122,6 +130,7 @@ def viewer(what: str) -> Iterator[str]:
 
 def photograph(page: Page, name: str) -> None:
     """Keep what a page shows, in fewer colours: files stay small."""
+    page.evaluate(WITHOUT_WARNING)
     page.screenshot(path="page.png")
     Image.open("page.png").convert("RGB").quantize(192).save(HERE / name, optimize=True)
 

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from equipoise.gait.gait import Gait
     from equipoise.gait.motion import Motion, solve
     from equipoise.gait.plan import plan_walk
+    from equipoise.identification.candidates import pose_candidates
+    from equipoise.identification.design import choose_poses
+    from equipoise.identification.identified import Identified
+    from equipoise.identification.identify import identify_poses
+    from equipoise.identification.identify_log import identify
+    from equipoise.identification.measure import measured_poses
+    from equipoise.identification.measured_poses import MeasuredPoses
+    from equipoise.identification.noise import SensorNoise
+    from equipoise.identification.prior import Prior, default_prior
     from equipoise.kinematics.com import (
         com,
         com_and_jacobian,
@@ -30,6 +39,8 @@ if TYPE_CHECKING:
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
     from equipoise.log.mcap_reader import read_run
+    from equipoise.log.open_run import open_run
+    from equipoise.log.recording import Recording, read_recording
     from equipoise.log.run import Run
     from equipoise.robot.catalogue import catalogue_names
     from equipoise.robot.formats.write import export_robot, write_mjcf, write_urdf
@@ -37,6 +48,7 @@ if TYPE_CHECKING:
     from equipoise.robot.load import load
     from equipoise.robot.model import Robot
     from equipoise.show.report import report
+    from equipoise.show.viewer.window import view
     from equipoise.simulation.actuation import Actuation, actuation_of
     from equipoise.simulation.contacts import (
         ContactPoint,
@@ -84,17 +96,22 @@ _HOMES = {
     "Gait": "gait.gait",
     "HeightField": "simulation.terrain",
     "Hold": "simulation.loop",
+    "Identified": "identification.identified",
     "Imu": "simulation.sensors",
     "Material": "simulation.contacts",
+    "MeasuredPoses": "identification.measured_poses",
     "Measurement": "simulation.sensors",
     "Motion": "gait.motion",
     "MujocoEngine": "simulation.mujoco_engine",
     "NativeEngine": "simulation.native",
     "Noise": "simulation.noise",
     "OpenLoop": "simulation.loop",
+    "Prior": "identification.prior",
     "Push": "simulation.world",
+    "Recording": "log.recording",
     "Robot": "robot.model",
     "Run": "log.run",
+    "SensorNoise": "identification.noise",
     "SensorSuite": "simulation.sensors",
     "Slope": "simulation.terrain",
     "Stairs": "simulation.terrain",
@@ -107,6 +124,7 @@ _HOMES = {
     "body_points": "simulation.start",
     "catalogue_names": "robot.catalogue",
     "centroidal_momentum": "kinematics.momentum",
+    "choose_poses": "identification.design",
     "com": "kinematics.com",
     "com_and_jacobian": "kinematics.com",
     "com_jacobian": "kinematics.com",
@@ -115,20 +133,27 @@ _HOMES = {
     "com_velocity": "kinematics.com",
     "contact_point": "simulation.contacts",
     "default_material": "simulation.contacts",
+    "default_prior": "identification.prior",
     "drop": "simulation.trials",
     "export_robot": "robot.formats.write",
     "fit_walk": "gait.fit",
     "forward_dynamics": "dynamics.forward",
     "frame_jacobian": "kinematics.frames",
     "frame_pose": "kinematics.frames",
+    "identify": "identification.identify_log",
+    "identify_poses": "identification.identify",
     "joint_positions": "robot.joint_coordinates",
     "limb_com_jacobian": "kinematics.limb_com",
     "limb_com_share": "kinematics.limb_com",
     "limb_com_share_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
     "make_world": "simulation.world",
+    "measured_poses": "identification.measure",
+    "open_run": "log.open_run",
     "plan_walk": "gait.plan",
     "polygon_margin": "kinematics.support",
+    "pose_candidates": "identification.candidates",
+    "read_recording": "log.recording",
     "read_run": "log.mcap_reader",
     "report": "show.report",
     "rough": "simulation.terrain",
@@ -139,6 +164,7 @@ _HOMES = {
     "stance_on": "simulation.start",
     "stand": "simulation.trials",
     "support_polygon": "kinematics.support",
+    "view": "show.viewer.window",
     "walk": "simulation.walk",
     "with_payload": "simulation.world",
     "write_mjcf": "robot.formats.write",
@@ -208,7 +234,11 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "drop",
     "Run",
     "read_run",
+    "open_run",
+    "Recording",
+    "read_recording",
     "report",
+    "view",
     "forward_dynamics",
     "com_targets",
     "solve_com",
@@ -218,6 +248,16 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "Motion",
     "solve",
     "walk",
+    "identify",
+    "identify_poses",
+    "Identified",
+    "MeasuredPoses",
+    "measured_poses",
+    "SensorNoise",
+    "Prior",
+    "default_prior",
+    "pose_candidates",
+    "choose_poses",
 ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import equipoise as eq
 from equipoise.identification.joint_ranges import joint_ranges
 from equipoise.identification.self_collision import GROUND, self_collision
-from equipoise.robot.formats.mujoco_state import q_to_mujoco
+from equipoise.robot.formats.mujoco_state import to_mujoco
 
 
 def random_postures(robot: eq.Robot, count: int) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_mujoco_sees_the_same(tmp_path: Path) -> None:
     data = mujoco.MjData(model)
     touched = 0
     for q in random_postures(robot, 60):
-        data.qpos[:] = q_to_mujoco(robot, q)
+        data.qpos[:] = to_mujoco(robot.model, model, q, np.zeros(robot.nv)).qpos
         mujoco.mj_forward(model, data)
         bodies = {
             frozenset(

@@ -19,6 +19,7 @@ from equipoise.cli.console import drop_output, printable
 from equipoise.cli.drop import Drop
 from equipoise.cli.export import Export
 from equipoise.cli.film import Film
+from equipoise.cli.identify import Identify
 from equipoise.cli.info import Info
 from equipoise.cli.interrupt import remembered_interrupts
 from equipoise.cli.log import Log
@@ -44,6 +45,7 @@ Verb = (
     | Annotated[Stand, tyro.conf.subcommand("stand")]
     | Annotated[Drop, tyro.conf.subcommand("drop")]
     | Annotated[Walk, tyro.conf.subcommand("walk")]
+    | Annotated[Identify, tyro.conf.subcommand("identify")]
     | Annotated[View, tyro.conf.subcommand("view")]
     | Annotated[Plot, tyro.conf.subcommand("plot")]
     | Annotated[Film, tyro.conf.subcommand("film")]
@@ -51,7 +53,18 @@ Verb = (
     | Annotated[Poses, tyro.conf.subcommand("poses")]
 )
 AnyVerb = (
-    Robots | Info | Export | Stand | Drop | Walk | View | Plot | Film | Log | Poses
+    Robots
+    | Info
+    | Export
+    | Stand
+    | Drop
+    | Walk
+    | Identify
+    | View
+    | Plot
+    | Film
+    | Log
+    | Poses
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,24 @@ from equipoise.robot.description import Array
 
 # A pose whose misfit is beyond what one in this many shows by chance counts less.
 OUTLIER_CHANCE = 0.001
-MOST_ROUNDS = 50
-SETTLED = 1e-9
+MOST_ROUNDS = 30
+SETTLED = 1e-6
 # Misfit that is larger than expected by less than this many standard deviations of
 # itself is chance.
 DOUBT = 3.0
+# A pose that counts for less than this is an outlier.
+HALF = 0.5
+# Forces sideways and torque about the vertical, which masses do not move; then weight
+# and tipping torques, which they do. And the group of each.
+ORDER = np.array([0, 1, 5, 2, 3, 4])
+GROUP = np.array([0, 0, 0, 1, 1, 1])
+
+
+class NoiseScale(NamedTuple):
+    """Misfit over noise of the sensors, at least one."""
+
+    sideways: float
+    upright: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +48,9 @@ class Estimate:
             shape (nx,).
         directions: Of the unknowns in units of their prior, columns, (nx, nx).
         weights: Of the poses; less than one where a pose does not fit, shape (n,).
-        noise_scale: By how much misfits are larger than the sensors' noise explains;
-            uncertainties are widened by it.
+        noise_scale: By how much misfits are larger than the sensors' noise explains,
+            at least one: in weight and tipping, which tell of masses, and sideways,
+            which tells of offsets. Uncertainties are widened by it.
         residuals: Of the equations [N, Nm], shape (n, 6).
     """
 
@@ -47,7 +62,7 @@ class Estimate:
     singular_values: Array
     directions: Array
     weights: Array
-    noise_scale: float
+    noise_scale: NoiseScale
     residuals: Array
 
 
@@ -63,28 +78,26 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
         covariances: Of their right-hand sides, shape (n, 6, 6).
         belief: The unknowns before.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     matrix, right = _whitened(equations, covariances)
     design = matrix @ belief.root
     wanted = right - matrix @ belief.mean
-    count = len(right)
-    limit = float(np.sqrt(chi2.isf(OUTLIER_CHANCE, WRENCH)))
-    weights, scale, moved = np.ones(count), 1.0, np.zeros(len(belief.mean))
+    limit = float(np.sqrt(chdtri(WRENCH, OUTLIER_CHANCE)))
+    weights, scales, moved = np.ones(len(right)), np.ones(2), np.zeros(len(belief.mean))
     for _ in range(MOST_ROUNDS):
-        root = np.sqrt(weights)[:, None] / scale
-        fit = _fit(
-            (design * root[..., None]).reshape(-1, design.shape[2]),
-            (wanted * root).reshape(-1),
-        )
+        shares = np.sqrt(weights)[:, None] / scales[GROUP]
+        scaled = design * shares[..., None]
+        fit = _fit(scaled.reshape(-1, design.shape[2]), (wanted * shares).reshape(-1))
         before, moved = moved, fit.moved
-        misfit = np.linalg.norm(wanted - design @ moved, axis=1)
-        scale = _noise_scale(misfit, weights, fit.freedom)
-        weights = np.minimum(1.0, limit * scale / np.maximum(misfit, 1e-300))
+        misfit = wanted - design @ moved
+        taken = np.sum((scaled @ fit.shrunk) ** 2, axis=2)
+        scales = _noise_scales(misfit, weights, taken)
+        size = np.linalg.norm(misfit / scales[GROUP], axis=1)
+        weights = np.minimum(1.0, limit / np.maximum(size, 1e-300))
         if np.abs(moved - before).max() < SETTLED:
             break
-    shrunk = fit.directions / np.sqrt(1.0 + fit.singular_values**2)
-    spread = belief.root @ shrunk
+    spread = belief.root @ fit.shrunk
     mean = belief.mean + belief.root @ moved
     return Estimate(
         belief=belief,
@@ -95,17 +108,19 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
         singular_values=fit.singular_values,
         directions=fit.directions,
         weights=weights,
-        noise_scale=scale,
+        noise_scale=NoiseScale(sideways=float(scales[0]), upright=float(scales[1])),
         residuals=equations.right - equations.matrix @ mean,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
+    """Best values in units of the prior; ``shrunk`` is a root of their covariance."""
+
     moved: Array
     singular_values: Array
     directions: Array
-    freedom: float
+    shrunk: Array
 
 
 def _fit(design: Array, wanted: Array) -> _Fit:
@@ -120,22 +135,36 @@ def _fit(design: Array, wanted: Array) -> _Fit:
     shared = min(left.shape[1], size)
     projected[:shared] = (left.T @ triangle[:, -1])[:shared]
     moved = right.T @ (singular / (1.0 + singular**2) * projected)
-    used = float(np.sum(singular**2 / (1.0 + singular**2)))
-    return _Fit(moved, singular, right.T, used)
+    return _Fit(moved, singular, right.T, right.T / np.sqrt(1.0 + singular**2))
 
 
-def _noise_scale(misfit: Array, weights: Array, used: float) -> float:
-    """Return by how much misfits are larger than expected, never less than one."""
-    free = WRENCH * float(np.sum(weights > 0.5)) - used
-    if free < WRENCH:
-        return 1.0
-    mean_square = float(np.sum(weights * misfit**2)) / free
-    by_chance = 1.0 + DOUBT * np.sqrt(2.0 / free)
-    return float(np.sqrt(mean_square)) if mean_square > by_chance else 1.0
+def _noise_scales(misfit: Array, weights: Array, taken: Array) -> Array:
+    """Return by how much misfits are larger than expected, never less than one.
+
+    Args:
+        misfit: In units of the noise, shape (n, 6).
+        weights: Of the poses, shape (n,).
+        taken: How much of each equation the fit has used up, shape (n, 6).
+    """
+    scales = np.ones(2)
+    for group in range(2):
+        rows = group == GROUP
+        kept = weights > HALF
+        free = float(np.sum(1.0 - taken[kept][:, rows]))
+        if free < np.sum(rows):
+            continue
+        square = float(np.sum(weights[:, None] * misfit[:, rows] ** 2)) / free
+        if square > 1.0 + DOUBT * np.sqrt(2.0 / free):
+            scales[group] = np.sqrt(square)
+    return scales
 
 
 def _whitened(equations: Equations, covariances: Array) -> tuple[Array, Array]:
-    root = np.linalg.cholesky(covariances)
-    matrix = np.linalg.solve(root, equations.matrix)
-    right = np.linalg.solve(root, equations.right[..., None])[..., 0]
+    """Return equations in units of the noise: sideways ones first, then the others.
+
+    The others are those that are left when the sideways ones are known.
+    """
+    root = np.linalg.cholesky(covariances[:, ORDER][:, :, ORDER])
+    matrix = np.linalg.solve(root, equations.matrix[:, ORDER])
+    right = np.linalg.solve(root, equations.right[:, ORDER, None])[..., 0]
     return matrix, right

@@ -21,7 +21,7 @@ from equipoise.robot.parts import Side
 MOST_STAGGER, MOST_WIDTH, MOST_YAW = 0.2, 0.25, 0.4
 # Share of the soles' width that stays between them.
 GAP_SHARE = 0.1
-MOST_TRIES = 400
+MOST_TRIES = 100
 
 
 class Placement(NamedTuple):
@@ -58,7 +58,7 @@ def foot_placements(
     tries = 0
     while len(placed) < count:
         tries += 1
-        if tries > MOST_TRIES:
+        if tries > MOST_TRIES * count:
             raise EquipoiseError(
                 f"{robot.name}: only {len(placed)} of {count} placements of the feet "
                 "were found that its legs reach"

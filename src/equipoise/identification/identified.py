@@ -55,6 +55,9 @@ class Identified:
         links: Every link with mass.
         offsets: Of the sensors, by side: force and torque in sole axes [N, Nm], (6,).
         offsets_95: Half the widths of their 95 % intervals, likewise.
+        offset_sum: Force offset of both sensors together [N], shape (3,): known better
+            than either where the feet stay where they are.
+        offset_sum_95: Half the widths of its 95 % intervals [N], shape (3,).
         mass: Total [kg].
         mass_95: Half the width of its 95 % interval [kg].
         estimate: All best values with their covariance, before bounds.
@@ -70,6 +73,8 @@ class Identified:
     links: tuple[LinkFound, ...]
     offsets: dict[Side, Array]
     offsets_95: dict[Side, Array]
+    offset_sum: Array
+    offset_sum_95: Array
     mass: float
     mass_95: float
     estimate: Estimate
@@ -147,6 +152,16 @@ def offsets_found(estimate: Estimate, mean: Array) -> tuple[dict[Side, Array], .
     )
 
 
+def offset_sum_found(estimate: Estimate, mean: Array) -> tuple[Array, Array]:
+    """Return both sensors' force offsets together, and half the 95 % widths [N]."""
+    first = PER_LINK * len(estimate.belief.links)
+    lever = np.zeros((3, len(mean)))
+    for at in range(len(FEET)):
+        lever[:, first + PER_FOOT * at : first + PER_FOOT * at + 3] = np.eye(3)
+    scatter = np.diag(lever @ estimate.covariance @ lever.T)
+    return lever @ mean, WIDTH_95 * np.sqrt(scatter)
+
+
 def figures(found: Identified) -> dict[str, Any]:
     """Return what was found as plain data, for ``summary.json``."""
     tell, held = found.can_tell, found.held_out
@@ -189,6 +204,12 @@ def figures(found: Identified) -> dict[str, Any]:
                 "torque_interval_95_nm": found.offsets_95[side][3:].tolist(),
             }
             for side in FEET
+        }
+        | {
+            "together": {
+                "force_n": found.offset_sum.tolist(),
+                "force_interval_95_n": found.offset_sum_95.tolist(),
+            }
         },
         "identifiable": {
             "unknowns": tell.unknowns,
@@ -199,7 +220,7 @@ def figures(found: Identified) -> dict[str, Any]:
             "at_prior": list(tell.at_prior),
             "not_told_apart": [list(group) for group in tell.groups],
         },
-        "noise_scale": found.estimate.noise_scale,
+        "noise_scale": found.estimate.noise_scale._asdict(),
         "outliers": np.flatnonzero(found.estimate.weights < 1.0).tolist(),
         "at_bounds": list(found.held_links),
         "notices": list(found.notices),

@@ -14,6 +14,7 @@ from equipoise.identification.identified import (
     WIDTH_95,
     Identified,
     links_found,
+    offset_sum_found,
     offsets_found,
 )
 from equipoise.identification.measured_poses import MeasuredPoses
@@ -66,6 +67,7 @@ def identify_poses(
     checked = held_out(poses, frames, belief.mean, fit, seed)
     tell = identifiability(frames, found)
     offsets, offsets_95 = offsets_found(found, possible.mean)
+    offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)
     inertials = new_inertials(robot, possible.mean, belief.links)
     masses = np.arange(0, PER_LINK * len(belief.links), PER_LINK)
     scatter = found.covariance[np.ix_(masses, masses)].sum()
@@ -76,6 +78,8 @@ def identify_poses(
         links=links_found(robot, found, possible.mean, link_sights(found)),
         offsets=offsets,
         offsets_95=offsets_95,
+        offset_sum=offset_sum,
+        offset_sum_95=offset_sum_95,
         mass=float(possible.mean[masses].sum()),
         mass_95=float(WIDTH_95 * np.sqrt(scatter)),
         estimate=found,
@@ -103,11 +107,13 @@ def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:
 
 def _remarks(found: Estimate, held: tuple[str, ...]) -> tuple[str, ...]:
     remarks = []
-    if found.noise_scale > 1.0:
-        remarks.append(
-            f"poses fit {found.noise_scale:.1f} times worse than the sensors' noise "
-            "explains; uncertainties are widened by that"
-        )
+    what = {"sideways": "forces sideways", "upright": "weight and tipping torques"}
+    for name, scale in found.noise_scale._asdict().items():
+        if scale > 1.0:
+            remarks.append(
+                f"{what[name]} fit {scale:.1f} times worse than the sensors' noise "
+                "explains; uncertainties are widened by that"
+            )
     odd = np.flatnonzero(found.weights < 1.0)
     if len(odd):
         named = ", ".join(str(row) for row in odd[:8])

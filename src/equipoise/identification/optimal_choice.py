@@ -3,9 +3,10 @@
 Measurement n adds BₙᵀBₙ to the information M. With P = M⁻¹, six rows change it by the
 matrix inversion and determinant lemmas::
 
-    P' = P ∓ P Bᵀ S⁻¹ B P,    S = I ± B P Bᵀ,    det M' = det M det S
+    P' = P - P Bᵀ S⁻¹ B P,    S = I + B P Bᵀ,    det M' = det M det S
 
-the upper signs for one that is added, the lower for one that is taken away.
+When one is taken away, P is made anew: the lemma with the opposite sign loses all
+digits where one measurement alone tells something.
 """
 
 from __future__ import annotations
@@ -44,10 +45,8 @@ class Choice:
         self.chosen: list[int] = []
         self._rows = rows
         self._wanted = functionals
-        self._inverse = np.linalg.inv(information)
-        self._known = self._rows @ self._inverse  # B P
-        self._noise = np.einsum("nai,nbi->nab", self._known, rows)  # B P Bᵀ
-        self._seen = self._known @ functionals.T  # B P Fᵀ
+        self._root_before = np.linalg.cholesky(information).T
+        self._renew()
         floor = FLOOR_SHARE**2 * np.sum(functionals**2)
         self._floor = floor * np.eye(len(functionals))
 
@@ -86,26 +85,29 @@ class Choice:
     def add(self, at: int) -> None:
         """Choose a measurement."""
         self.chosen.append(at)
-        self._change(at, 1.0)
-
-    def remove(self, at: int) -> None:
-        """Take a chosen measurement away."""
-        self.chosen.remove(at)
-        self._change(at, -1.0)
-
-    def _change(self, at: int, sign: float) -> None:
         known, seen = self._known[at].copy(), self._seen[at].copy()
-        spread = np.eye(len(known)) + sign * self._noise[at]
-        inverse = sign * np.linalg.inv(spread)
-        shape = self._rows.shape
-        mixed = (self._known.reshape(-1, shape[2]) @ self._rows[at].T).reshape(
-            shape[0], shape[1], -1
-        )  # Bₙ P Bᵀ
+        inverse = np.linalg.inv(np.eye(len(known)) + self._noise[at])
+        mixed = self._known @ self._rows[at].T  # Bₙ P Bᵀ
         gain = mixed @ inverse
         self._known -= gain @ known
         self._seen -= gain @ seen
         self._noise -= gain @ np.swapaxes(mixed, 1, 2)
         self._inverse -= known.T @ inverse @ known
+
+    def remove(self, at: int) -> None:
+        """Take a chosen measurement away."""
+        self.chosen.remove(at)
+        self._renew()
+
+    def _renew(self) -> None:
+        """Compute all from the chosen measurements."""
+        own = self._rows[self.chosen].reshape(-1, self._rows.shape[2])
+        stacked = np.vstack([self._root_before, own])
+        root = np.linalg.inv(np.linalg.qr(stacked, mode="r"))
+        self._inverse: Array = root @ root.T
+        self._known: Array = self._rows @ self._inverse  # B P
+        self._noise: Array = self._known @ np.swapaxes(self._rows, 1, 2)  # B P Bᵀ
+        self._seen: Array = self._known @ self._wanted.T  # B P Fᵀ
 
 
 def choose(

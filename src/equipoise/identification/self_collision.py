@@ -57,9 +57,10 @@ class SelfCollision:
             shape.computeLocalAABB()
         radius = np.array([shape.aabb_radius for shape in shapes])
         centre = np.array([[*shape.aabb_center, 1.0] for shape in shapes])
+        centre = centre.reshape(-1, 4)
         radius[-1:], centre[-1:, :3] = 0.0, 0.0
         pairs = [(pair.first, pair.second) for pair in self.geometry.collisionPairs]
-        return radius + CLEARANCE, centre.reshape(-1, 4), np.array(pairs).reshape(-1, 2)
+        return radius + CLEARANCE, centre, np.array(pairs, np.int64).reshape(-1, 2)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -76,7 +77,7 @@ class SelfCollision:
         model, data = self.robot.model, self.robot.data
         radius, centre, pairs = self._balls
         found = np.ones(len(rows), dtype=np.bool_)
-        for row, configuration in enumerate(rows):
+        for row, configuration in enumerate(rows if len(pairs) else ()):
             pin.updateGeometryPlacements(
                 model, data, self.geometry, self._data, configuration
             )

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -43,28 +43,61 @@ def write_run(
     Raises:
         EquipoiseError: If the folder cannot or must not be written.
     """
-    folder = Path(folder)
-    target = check_folder(folder, replace=replace)
-    figures = figures_as_json(run.summary)
-    with _naming(folder), _hidden_beside(target) as part:
-        write_text_atomically(part / SUMMARY_NAME, figures)
+    def write(part: Path) -> None:
+        write_text_atomically(part / SUMMARY_NAME, figures_as_json(run.summary))
         if report is not None:
             write_text_atomically(part / REPORT_NAME, report)
         with (part / LOG_NAME).open("wb") as stream:
             write_mcap(run, stream)
             stream.flush()
             os.fsync(stream.fileno())
+
+    return write_folder(folder, write, replace=replace)
+
+
+def write_folder(
+    folder: Path | str,
+    write: Callable[[Path], None],
+    *,
+    files: Collection[str] = FILES,
+    replace: bool = False,
+) -> Path:
+    """Make a folder that appears with all of its files, or not at all.
+
+    Args:
+        folder: The folder to make; the one that it lies in must exist.
+        write: Writes the files into the folder that it is given.
+        files: Names that a folder of this kind holds.
+        replace: Whether one that is there already may be replaced.
+
+    Returns:
+        The folder.
+
+    Raises:
+        EquipoiseError: If the folder cannot or must not be written.
+    """
+    folder = Path(folder)
+    target = check_folder(folder, files=files, replace=replace)
+    with _naming(folder), _hidden_beside(target) as part:
+        write(part)
         _put_in_place(part, target)
     return folder
 
 
-def check_folder(folder: Path | str, *, replace: bool = False) -> Path:
-    """Return where a run would be written, links resolved; ask before a long run.
+def check_folder(
+    folder: Path | str, *, files: Collection[str] = FILES, replace: bool = False
+) -> Path:
+    """Return where a folder would be written, links resolved; ask before a long run.
 
-    An empty folder may be there; one that holds anything but a run is never replaced.
+    An empty folder may be there; one that holds anything else is never replaced.
+
+    Args:
+        folder: The folder to make.
+        files: Names that a folder of this kind holds.
+        replace: Whether one that is there already may be replaced.
 
     Raises:
-        EquipoiseError: If a run cannot or must not be written there.
+        EquipoiseError: If it cannot or must not be written.
     """
     folder = Path(folder)
     with _naming(folder):
@@ -82,7 +115,7 @@ def check_folder(folder: Path | str, *, replace: bool = False) -> Path:
         if not target.is_dir():
             raise EquipoiseError(f"{folder}: is a file, not a folder")
         inside = sorted(os.listdir(target))
-    strange = [name for name in inside if name not in FILES]
+    strange = [name for name in inside if name not in files]
     if strange:
         raise EquipoiseError(
             f"{folder}: exists and holds '{strange[0]}', which is no part of a run; "

@@ -98,7 +98,7 @@ def read_raw(
     """
     log = RawLog()
     latest: int | None = None
-    reader = StreamReader(
+    reader = _Reader(
         _WholeReads(stream),  # type: ignore[arg-type]
         emit_chunks=True,
         validate_crcs=True,
@@ -126,6 +126,16 @@ def read_raw(
         reason = str(error) or type(error).__name__
         log.damage = Damage(cut_off, reason, None if log.complete else latest)
     return log
+
+
+class _Reader(StreamReader):
+    """Reads records, but passes over indexes: all messages are read anyway."""
+
+    def _read_record(self, opcode: int, length: int) -> records.McapRecord | None:
+        if opcode == Opcode.MESSAGE_INDEX:
+            self._stream.read(length)
+            return None
+        return super()._read_record(opcode, length)
 
 
 class _WholeReads:

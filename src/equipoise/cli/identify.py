@@ -1,0 +1,305 @@
+"""``equipoise identify``: where the centre of mass really is, from foot sensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from equipoise.cli.console import (
+    drop_output,
+    make_console,
+    make_table,
+    printable,
+)
+from equipoise.cli.trial import command_line
+
+if TYPE_CHECKING:
+    from equipoise.identification.identified import Identified
+    from equipoise.identification.noise import SensorNoise
+    from equipoise.identification.prior import Prior
+    from equipoise.robot.model import Robot
+
+MOST_LINKS = 12
+
+
+@dataclass(frozen=True)
+class Identify:
+    """Find masses and centres of mass of all links in a log of a standing robot."""
+
+    robot: Annotated[
+        str | None, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")
+    ] = None
+    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+
+    log: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="LOG")] = (
+        None
+    )
+    """Joint angles and both feet's wrenches: CSV, MCAP, ROS 2 bag, or a run's folder.
+    Stretches in which the robot stands still are found."""
+
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
+    """Folder for the corrected robot file, summary.json and report.html."""
+
+    force: bool = False
+    """Replace what is in that folder already."""
+
+    table: bool = False
+    """LOG is a CSV table, each row a pose; 'equipoise poses' writes its joints."""
+
+    units: Annotated[tuple[str, ...], tyro.conf.arg(metavar="WHAT=UNIT")] = ()
+    """Units of the log that are not SI: angle=deg, length=mm, force=kgf, torque=Nmm."""
+
+    wrench_frame: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=FRAME")] = ()
+    """The robot's frame that a wrench is in, by topic or column name."""
+
+    free_mass: bool = False
+    """The robot may weigh much more or less than its model."""
+
+    com_doubt: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Standard deviation of the model's centres of mass, each coordinate [m]."""
+
+    mass_doubt: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
+    """Standard deviation of the model's masses, as a share of each."""
+
+    offset_doubt: Annotated[
+        tuple[float, float, float] | None, tyro.conf.arg(metavar="N N NM")
+    ] = None
+    """Standard deviation of the sensors' offsets: force sideways, force upwards [N],
+    torque [Nm]."""
+
+    noise: Annotated[
+        tuple[float, float, float] | None, tyro.conf.arg(metavar="N NM RAD")
+    ] = None
+    """Of a sample of force [N] and torque [Nm], and of joints [rad]; as the log shows
+    if not given."""
+
+    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """Of the bootstrap that judges whether the new model is better."""
+
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
+
+    paper: bool = False
+    """Repeat the validation of [Muscolo2017]; takes no robot and no log."""
+
+    def run(self) -> int:
+        """Read, identify, check on held-out poses, write, print."""
+        from equipoise.errors import EquipoiseError
+
+        if self.paper:
+            return self._run_paper()
+        if self.robot is None or self.log is None:
+            raise EquipoiseError(
+                "ROBOT and LOG are needed: equipoise identify ROBOT LOG"
+            )
+        from equipoise.identification.identified import figures
+        from equipoise.identification.identify_log import identify
+        from equipoise.log.folder import check_folder
+        from equipoise.robot.load import load
+        from equipoise.simulation.simulate import versions
+
+        robot = load(self.robot, self.settings)
+        name = _file_name(robot)
+        if self.out is not None:
+            check_folder(self.out, files=_files(name), replace=self.force)
+        found = identify(
+            robot,
+            self.log,
+            table=self.table,
+            units=_pairs("--units", self.units),
+            wrench_frames=_pairs("--wrench-frame", self.wrench_frame),
+            free_mass=self.free_mass,
+            noise=self._noise(),
+            prior=self._prior(robot),
+            seed=self.seed,
+        )
+        plain = {
+            **figures(found),
+            "seed": self.seed,
+            "versions": versions(),
+            "command": command_line(),
+        }
+        if self.out is not None:
+            self._write(found, plain, name)
+        try:
+            _print(found)
+            if self.out is not None:
+                print(f"written: {printable(str(self.out))}", flush=True)
+        except BrokenPipeError:  # what was found is kept, and the status
+            drop_output()
+        return 0 if found.improved else 1
+
+    def _run_paper(self) -> int:
+        from equipoise.errors import EquipoiseError
+        from equipoise.identification.paper.validation import paper_validation
+
+        if self.robot is not None or self.log is not None:
+            raise EquipoiseError("--paper takes no robot and no log")
+        result = paper_validation()
+        console = make_console()
+        table = make_table(
+            "way", "quantity", "paper", "here", numbers=("paper", "here")
+        )
+        for row in result.rows:
+            paper = "–" if row.paper is None else f"{row.paper:.6g}"
+            table.add_row(row.way, row.quantity, paper, f"{row.ours:.10g}")
+        console.print(table)
+        for note in result.notes:
+            console.print(printable(f"note: {note}"), soft_wrap=True)
+        return 0 if result.achieved else 1
+
+    def _noise(self) -> SensorNoise | None:
+        from equipoise.identification.noise import SensorNoise
+
+        return None if self.noise is None else SensorNoise(*self.noise)
+
+    def _prior(self, robot: Robot) -> Prior:
+        from equipoise.identification.prior import default_prior
+
+        prior = default_prior(robot)
+        if self.com_doubt is not None:
+            prior = replace(prior, com=self.com_doubt)
+        if self.mass_doubt is not None:
+            prior = replace(prior, mass_share=self.mass_doubt)
+        if self.offset_doubt is not None:
+            sideways, upright, torque = self.offset_doubt
+            prior = replace(
+                prior, sideways_force=sideways, upright_force=upright, torque=torque
+            )
+        return prior
+
+    def _write(self, found: Identified, plain: dict[str, Any], name: str) -> None:
+        from equipoise.log.figures import figures_as_json
+        from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME, write_folder
+        from equipoise.robot.formats.atomic_file import write_text_atomically
+        from equipoise.show.identified_report import identified_report
+
+        assert self.out is not None
+        held = found.held_out
+        page = identified_report(
+            plain,
+            found.original,
+            found.robot,
+            (held.before, held.after),
+            f"identify {found.original.name}",
+            command_line(),
+        )
+
+        def write(part: Path) -> None:
+            write_text_atomically(part / SUMMARY_NAME, figures_as_json(plain))
+            write_text_atomically(part / REPORT_NAME, page)
+            if name.endswith(".xml"):
+                found.robot.write_mjcf(part / name)
+            else:
+                found.robot.write_urdf(part / name)
+
+        write_folder(self.out, write, files=_files(name), replace=self.force)
+
+
+def _file_name(robot: Robot) -> str:
+    """Return the corrected robot's file: of the kind that it came from."""
+    from_mjcf = robot.source is not None and robot.source.suffix.lower() == ".xml"
+    return "identified.xml" if from_mjcf else "identified.urdf"
+
+
+def _files(name: str) -> tuple[str, ...]:
+    from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME
+
+    return (SUMMARY_NAME, REPORT_NAME, name)
+
+
+def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:
+    from equipoise.errors import EquipoiseError
+
+    pairs = {}
+    for word in words:
+        name, equals, value = word.rpartition("=")
+        if not (name and equals and value):
+            raise EquipoiseError(f"{option} '{word}': NAME=VALUE is needed")
+        pairs[name] = value
+    return pairs
+
+
+def _print(found: Identified) -> None:
+    console = make_console()
+    held, tell = found.held_out, found.can_tell
+    console.print(printable(found.sentence), style="bold", soft_wrap=True)
+    table = make_table("figure", "before", "after", "± 95 %", numbers=())
+    table.add_row(
+        "total mass [kg]",
+        f"{found.original.mass:.3f}",
+        f"{found.mass:.3f}",
+        f"{found.mass_95:.3f}",
+    )
+    low, high = held.interval
+    table.add_row(
+        f"held-out error of the CoP [mm], {held.folds} folds",
+        f"{1e3 * held.rms_before:.2f}",
+        f"{1e3 * held.rms_after:.2f}",
+        f"{100 * held.reduction:.0f} % less ({100 * low:.0f} to {100 * high:.0f})",
+    )
+    console.print(table)
+    console.print(_link_table(found))
+    console.print(_offset_table(found))
+    lines = [
+        f"{len(found.poses)} poses tell {tell.rank} combinations of {tell.unknowns} "
+        f"figures, {tell.known} of them (offsets included) better than the model does",
+    ]
+    if tell.at_prior:
+        lines.append(f"stay at the model's figures: {_named(tell.at_prior)}")
+    lines += [f"cannot be told apart: {_named(group)}" for group in tell.groups]
+    lines += [f"note: {notice}" for notice in found.notices]
+    for line in lines:
+        console.print(printable(line), soft_wrap=True)
+
+
+def _link_table(found: Identified) -> Any:
+    import numpy as np
+
+    table = make_table(
+        "link", "mass [kg]", "± 95 %", "CoM moved by x, y, z [mm]", "± 95 %",
+        numbers=("mass [kg]",),
+    )  # fmt: skip
+    moved = [float(np.abs(link.com - link.com_before).max()) for link in found.links]
+    shown = sorted(range(len(moved)), key=lambda at: -moved[at])[:MOST_LINKS]
+    for at in sorted(shown):
+        link = found.links[at]
+        table.add_row(
+            printable(link.link),
+            f"{link.mass_before:.3f} → {link.mass:.3f}",
+            f"{link.mass_95:.3f}",
+            ", ".join(f"{1e3 * part:+.1f}" for part in link.com - link.com_before),
+            ", ".join(f"{1e3 * part:.1f}" for part in link.com_95),
+        )
+    return table
+
+
+def _offset_table(found: Identified) -> Any:
+    table = make_table(
+        "sensor's offset", "force [N]", "± 95 %", "torque [Nm]", "± 95 %"
+    )
+    for side, offset in found.offsets.items():
+        wide = found.offsets_95[side]
+        cells = []
+        for part in (slice(0, 3), slice(3, 6)):
+            cells.append(", ".join(f"{value:+.2f}" for value in offset[part]))
+            cells.append(", ".join(f"{value:.2f}" for value in wide[part]))
+        table.add_row(f"{side} foot", *cells)
+    total, wide = found.offset_sum, found.offset_sum_95
+    table.add_row(
+        "both together",
+        ", ".join(f"{value:+.2f}" for value in total),
+        ", ".join(f"{value:.2f}" for value in wide),
+        "",
+        "",
+    )
+    return table
+
+
+def _named(links: tuple[str, ...]) -> str:
+    shown = ", ".join(links[:MOST_LINKS])
+    more = len(links) - MOST_LINKS
+    return f"{shown} and {more} more" if more > 0 else shown
