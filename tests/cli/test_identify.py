@@ -235,10 +235,12 @@ def test_a_real_robot(say: Say, tmp_path: Path) -> None:
         "--out",
         tmp_path / "found",
     )
-    assert said.status == 0, said.err
     figures = json.loads((tmp_path / "found" / "summary.json").read_text())
     assert figures["held_out"]["reduction"] > 0.3
-    assert figures["held_out"]["confirmed"]
+    assert figures["held_out"]["reduction_interval_95"][0] > 0.0
+    # eight alike poses do not tell masses from sensors, which is said
+    assert said.status == 1, said.err
+    assert "the new masses are not confirmed" in figures["sentence"]
     together = figures["sensor_offsets"]["together"]
     off = together["force_n"][0] - (-31.0)
     assert abs(off) < together["force_interval_95_n"][0]

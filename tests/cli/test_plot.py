@@ -52,7 +52,7 @@ def test_a_figure_is_written(kind: str, say: Say, kept: Path, tmp_path: Path) ->
         out = tmp_path / f"{source.name}.{kind}"
         said = say(source, "--out", out)
         assert (said.status, said.err) == (0, "")
-        assert said.out == f"{out}\n"
+        assert said.out == f"written: {out}\n"
         assert out.stat().st_size > 5000
 
 

@@ -8,9 +8,9 @@ from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.load import load
 from equipoise.show.comparison import MOST_RUNS, compare
+from equipoise.show.footprints import centre_of_pressure_in_sole
 from equipoise.show.palette import DARK, LIGHT, LINES, line_colour
 from equipoise.show.quantities import WHAT, Chart, available, charts
-from equipoise.show.sole_charts import centre_of_pressure_in_sole
 from equipoise.simulation.trials import stand
 
 

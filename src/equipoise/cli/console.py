@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +35,30 @@ def make_console() -> Console:
 def printable(text: str) -> str:
     """Return text on one line, without what a terminal would obey."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def print_notices(figures: Mapping[str, Any]) -> None:
+    """Print what a log lost and what was mended, on stderr, from a run's summary."""
+    for notice in figures.get("notices", ()):
+        print(printable(f"note: {notice}"), file=sys.stderr, flush=True)
+
+
+def check_out(file: Path, force: bool) -> None:
+    """Refuse a file that must not or cannot be written, before anything long is done.
+
+    Args:
+        file: To be written.
+        force: Whether it may be there already.
+
+    Raises:
+        EquipoiseError: If it is there, or its folder is not.
+    """
+    from equipoise.errors import EquipoiseError
+
+    if file.exists() and not force:
+        raise EquipoiseError(f"{file}: exists already; --force replaces it")
+    if not file.parent.is_dir():
+        raise EquipoiseError(f"{file}: the folder '{file.parent}' does not exist")
 
 
 def make_table(*headings: str, numbers: tuple[str, ...] = ()) -> Table:

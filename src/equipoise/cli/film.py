@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from equipoise.cli.console import printable
-from equipoise.cli.interrupt import check_interrupt
+from equipoise.cli.console import check_out, print_notices, printable
+from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
     from equipoise.show.encode import Picture
@@ -32,6 +31,9 @@ class Film:
 
     robot: Annotated[str | None, tyro.conf.arg(metavar="ROBOT")] = None
     """The robot of a log that does not describe it: a name or a file."""
+
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
 
     view: Literal["corner", "side", "front", "back", "top"] = "corner"
     """Where the camera looks from."""
@@ -75,7 +77,7 @@ class Film:
         from equipoise.show.encode import film_writer, write_png
         from equipoise.show.scene import RunScene
 
-        robot = None if self.robot is None else load(self.robot)
+        robot = None if self.robot is None else load(self.robot, self.settings)
         style = film.FilmStyle(
             *self.size,
             view=self.view,
@@ -84,16 +86,14 @@ class Film:
             title=self.title,
         )
         scene = RunScene(open_run(self.log, robot))
-        for notice in scene.run.summary.get("notices", []):
-            print(printable(f"note: {notice}"), file=sys.stderr)
+        print_notices(scene.run.summary)
         if out.suffix.lower() == STILL:
-            times = scene.run.time
-            middle = 0.5 * float(times[0] + times[-1])
-            when = middle if self.at is None else self.at
+            when = film.picture_time(scene, self.at)
             write_png(out, film.Film(scene, style).picture(when))
         else:
             writer = film_writer(out)
-            fps = self.fps or (20.0 if out.suffix.lower() == ".gif" else 30.0)
+            usual = 20.0 if out.suffix.lower() == ".gif" else 30.0
+            fps = usual if self.fps is None else self.fps
             asked = (fps, self.speed, self.begin, self.end)
             count = len(film.picture_times(scene, *asked))
             pictures = film.Film(scene, style).pictures(*asked)
@@ -109,22 +109,15 @@ class Film:
             raise EquipoiseError("--out FILE is needed: FILE.gif, FILE.mp4 or FILE.png")
         if self.out.suffix.lower() != STILL:
             film_writer(self.out)
-        if self.out.exists() and not self.force:
-            raise EquipoiseError(f"{self.out}: exists already; --force replaces it")
+            if self.at is not None:
+                raise EquipoiseError("--at is for one picture: --out FILE.png")
+        check_out(self.out, self.force)
         return self.out
 
 
 def _told(pictures: Iterable[Picture], count: int, title: str) -> Iterator[Picture]:
     """Go through pictures; a terminal is shown how many there are still to come."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        for picture in pictures:
-            check_interrupt()
+    with progress(count, title) as told:
+        for done, picture in enumerate(pictures):
+            told(done)
             yield picture
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    for picture in track(pictures, title, count, console=console, transient=True):
-        check_interrupt()
-        yield picture

@@ -17,6 +17,7 @@ from equipoise.cli.console import (
 from equipoise.cli.trial import command_line
 
 if TYPE_CHECKING:
+    from equipoise.identification.held_out import Reduction
     from equipoise.identification.identified import Identified
     from equipoise.identification.noise import SensorNoise
     from equipoise.identification.prior import Prior
@@ -234,12 +235,17 @@ def _print(found: Identified) -> None:
         f"{found.mass:.3f}",
         f"{found.mass_95:.3f}",
     )
-    low, high = held.interval
     table.add_row(
         f"held-out error of the CoP [mm], {held.folds} folds",
         f"{1e3 * held.rms_before:.2f}",
         f"{1e3 * held.rms_after:.2f}",
-        f"{100 * held.reduction:.0f} % less ({100 * low:.0f} to {100 * high:.0f})",
+        _share(held.reduction),
+    )
+    table.add_row(
+        "the same, with offsets alone before",
+        f"{1e3 * held.rms_offsets_only:.2f}",
+        f"{1e3 * held.rms_after:.2f}",
+        _share(held.over_offsets),
     )
     console.print(table)
     console.print(_link_table(found))
@@ -254,6 +260,11 @@ def _print(found: Identified) -> None:
     lines += [f"note: {notice}" for notice in found.notices]
     for line in lines:
         console.print(printable(line), soft_wrap=True)
+
+
+def _share(reduction: Reduction) -> str:
+    low, high = (100.0 * bound for bound in reduction.interval)
+    return f"{100.0 * reduction.share:.0f} % less ({low:.0f} to {high:.0f})"
 
 
 def _link_table(found: Identified) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from equipoise.cli.console import printable
+from equipoise.cli.console import check_out, print_notices, printable
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -25,10 +25,17 @@ class Plot:
     runs: Annotated[
         tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN")
     ]
-    """Folder of a run, or its MCAP file; up to four are drawn over each other."""
+    """Folder of a run, its MCAP file, or a robot's own log; up to four are drawn over
+    each other."""
 
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """File to write: FILE.png, FILE.svg or FILE.pdf."""
+
+    robot: Annotated[str | None, tyro.conf.arg(metavar="ROBOT")] = None
+    """The robot of logs that do not describe it: a name or a file."""
+
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
 
     what: Annotated[str, tyro.conf.arg(metavar="NAMES")] = "com,zmp,forces"
     """Comma-separated: com, com-error, zmp, zmp-margin, sole, forces, torques, joints,
@@ -74,9 +81,8 @@ class Plot:
             ground = ground_map(next(iter(runs.values())))
             ground = ground.within(self.begin, self.end)
         size = self._size(len(charts), ground is not None)
-        print(
-            printable(str(write_figure(out, charts, ground, size=size, dpi=self.dpi)))
-        )
+        write_figure(out, charts, ground, size=size, dpi=self.dpi)
+        print(f"written: {printable(str(out))}")
         return 0
 
     def _checked_out(self) -> Path:
@@ -88,8 +94,7 @@ class Plot:
         if self.out is None:
             raise EquipoiseError("--out FILE is needed: FILE.png, FILE.svg or FILE.pdf")
         check_format(self.out)
-        if self.out.exists() and not self.force:
-            raise EquipoiseError(f"{self.out}: exists already; --force replaces it")
+        check_out(self.out, self.force)
         width, height = (
             WIDTH_MM if n is None else n for n in (self.width, self.height)
         )
@@ -104,6 +109,7 @@ class Plot:
         """Return the runs by the names of their folders."""
         from equipoise.errors import EquipoiseError
         from equipoise.log.open_run import open_run
+        from equipoise.robot.load import load
         from equipoise.show.comparison import MOST_RUNS
 
         if not 1 <= len(self.runs) <= MOST_RUNS:
@@ -115,8 +121,12 @@ class Plot:
             labels = [str(path) for path in self.runs]
         if len(set(labels)) < len(labels):
             raise EquipoiseError("a run was given twice")
+        robot = None if self.robot is None else load(self.robot, self.settings)
         pairs = zip(labels, self.runs, strict=True)
-        return {label: open_run(path) for label, path in pairs}
+        runs = {label: open_run(path, robot) for label, path in pairs}
+        for run in runs.values():
+            print_notices(run.summary)
+        return runs
 
     def _names(self, runs: dict[str, Run]) -> list[str]:
         """Return what to draw, all of it known."""
@@ -143,10 +153,13 @@ class Plot:
         return names
 
     def _charts(self, runs: dict[str, Run], names: list[str]) -> list[Chart]:
+        from equipoise.errors import EquipoiseError
         from equipoise.show.comparison import compare
         from equipoise.show.quantities import charts
 
         joints = None if self.joints is None else _words(self.joints)
+        if joints == []:
+            raise EquipoiseError("--joints names none; leave it out for the largest")
         made = {
             label: [
                 chart.within(self.begin, self.end)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from equipoise.cli.console import make_console, make_table, printable
-from equipoise.cli.interrupt import check_interrupt
+from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
     from equipoise.identification.design import Design
@@ -78,7 +75,7 @@ class Poses:
         robot = load(self.robot, self.settings)
         done = self._measured(robot)
         collisions = self_collision(robot)
-        with _progress(self.candidates, f"poses {robot.name}") as told:
+        with progress(self.candidates, f"poses {robot.name}") as told:
             drawn = pose_candidates(
                 robot,
                 self.candidates,
@@ -111,25 +108,6 @@ class Poses:
 
         table = read_pose_table(self.measured)
         return measured_poses(robot, table, table=True).poses
-
-
-@contextmanager
-def _progress(total: int, title: str) -> Iterator[Callable[[int], None]]:
-    """Show a bar on a terminal; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda found: check_interrupt()
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(printable(title), total=total)
-
-        def told(found: int) -> None:
-            check_interrupt()
-            bar.update(task, completed=found)
-
-        yield told
 
 
 def _csv(robot: Robot, design: Design) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,7 +17,7 @@ from equipoise.cli.console import (
     make_table,
     printable,
 )
-from equipoise.cli.interrupt import check_interrupt
+from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -112,7 +111,7 @@ def run_trial(
     world = trial_world(robot, ground, mode)
     if payload:  # gains and floor stay those of the robot as it is
         world = replace(world, robot=with_payload(robot, payload))
-    with _progress(seconds, f"{verb} {robot.name}") as told:
+    with progress(seconds, f"{verb} {robot.name}") as told:
         run = simulate(world, told)
     figures = {
         **run.summary,
@@ -171,25 +170,6 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
             )
         payload[link] = payload.get(link, 0.0) + kilograms
     return payload
-
-
-@contextmanager
-def _progress(seconds: float | None, title: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar on a terminal; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda time: check_interrupt()
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(printable(title), total=seconds)
-
-        def told(time: float) -> None:
-            check_interrupt()
-            bar.update(task, completed=time)
-
-        yield told
 
 
 def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:

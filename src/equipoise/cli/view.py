@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from equipoise.cli.console import printable
+from equipoise.cli.console import print_notices, printable
+from equipoise.cli.interrupt import check_interrupt
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -46,6 +47,7 @@ class View:
 
     def run(self) -> int:
         """Load, serve, and wait for Ctrl-C."""
+        from equipoise.errors import EquipoiseError
         from equipoise.log.run import Run
         from equipoise.robot.load import load
         from equipoise.show.viewer.subject import (
@@ -53,8 +55,11 @@ class View:
             is_large,
             open_subject,
         )
-        from equipoise.show.viewer.window import Window
+        from equipoise.show.viewer.window import Window, check_count, check_together
 
+        if self.seconds is not None and not self.seconds >= 0.0:
+            raise EquipoiseError(f"--seconds {self.seconds:g}: it must be 0 or more")
+        check_count(len(self.what))
         robot = None if self.robot is None else load(self.robot, self.settings)
         names = distinct_names(self.what)
         early = any(is_large(item) for item in self.what)
@@ -68,12 +73,14 @@ class View:
                 name: open_subject(item, robot, self.settings)
                 for name, item in zip(names, self.what, strict=True)
             }
-            window.show(subjects)
+            check_together(subjects.values())
             for subject in subjects.values():
                 if isinstance(subject, Run):
                     _print_run(subject)
             if not early:
                 self._announce(window)
+            window.show(subjects)
+            check_interrupt()
             window.wait(self.seconds)
         return 0
 
@@ -96,5 +103,4 @@ def _print_run(run: Run) -> None:
     """Print what the run was, and what its log lost."""
     said = str(run.summary.get("sentence") or run.robot.name)
     print(printable(said), flush=True)
-    for notice in run.summary.get("notices", ()):
-        print(printable(f"note: {notice}"), flush=True)
+    print_notices(run.summary)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.identification.measured_poses import FEET
+from equipoise.identification.standing_frames import level_frames
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
@@ -55,7 +56,7 @@ def sole_views(robot: Robot, q: Array) -> SoleViews:
     """
     centre = np.asarray(com(robot, q), dtype=np.float64)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
-    level = _level(soles["left"], soles["right"])
+    level = level_frames(soles["left"], soles["right"])
     inverse = np.linalg.inv(level)
     normals = [soles[side][:, :3, 2] for side in FEET]
     turn = np.linalg.norm(np.cross(normals[0], normals[1]), axis=1)
@@ -102,16 +103,3 @@ def centre_of_pressure(wrench: Array) -> Array:
 def _moved(transform: Floats, points: Array) -> Array:
     turned = np.einsum("nij,nj->ni", transform[:, :3, :3], points)
     return np.asarray(turned + transform[:, :3, 3])
-
-
-def _level(left: Array, right: Array) -> Array:
-    """Return the level frame of pairs of sole frames, shape (n, 4, 4)."""
-    up = left[:, :3, 2] + right[:, :3, 2]
-    up /= np.linalg.norm(up, axis=1, keepdims=True)
-    forward = left[:, :3, 0] + right[:, :3, 0]
-    forward -= np.einsum("ni,ni->n", forward, up)[:, None] * up
-    forward /= np.linalg.norm(forward, axis=1, keepdims=True)
-    level = np.tile(np.eye(4), (len(left), 1, 1))
-    level[:, :3, :3] = np.stack([forward, np.cross(up, forward), up], axis=2)
-    level[:, :3, 3] = 0.5 * (left[:, :3, 3] + right[:, :3, 3])
-    return level

@@ -19,24 +19,48 @@ MOST_FOLDS = 5
 DRAWS, CHANCE = 4000, 0.05
 
 
+class Reduction(NamedTuple):
+    """By how much an RMS error is smaller.
+
+    Attributes:
+        share: Of the error; negative if it is larger.
+        interval: In which the share lies with 95 % probability.
+    """
+
+    share: float
+    interval: tuple[float, float]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the whole interval is above zero."""
+        return self.interval[0] > 0.0
+
+
 class HeldOut(NamedTuple):
     """Errors of the centre of pressure in poses that were left out.
 
     Attributes:
         folds: How many parts the poses were cut into; each was left out once.
         before: Of the original model, forward and to the left [m], shape (n, 2).
-        after: Of the models that were identified without the pose [m], shape (n, 2).
-        reduction: By which share the RMS error is smaller.
-        interval: In which it lies with 95 % probability.
-        confirmed: Whether the whole interval is above zero.
+        offsets_only: Of the original model with sensors' offsets that were identified
+            without the pose [m], shape (n, 2).
+        after: Of models and offsets that were identified without the pose, likewise.
+        reduction: From the original model to the identified one.
+        over_offsets: From the original model with offsets to the identified one: what
+            the masses do.
     """
 
     folds: int
     before: Array
+    offsets_only: Array
     after: Array
-    reduction: float
-    interval: tuple[float, float]
-    confirmed: bool
+    reduction: Reduction
+    over_offsets: Reduction
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the identified masses are better, and not the offsets alone."""
+        return self.reduction.confirmed and self.over_offsets.confirmed
 
     @property
     def rms_before(self) -> float:
@@ -44,16 +68,25 @@ class HeldOut(NamedTuple):
         return _rms(self.before)
 
     @property
+    def rms_offsets_only(self) -> float:
+        """The same with identified offsets [m]."""
+        return _rms(self.offsets_only)
+
+    @property
     def rms_after(self) -> float:
-        """The same with identified models [m]."""
+        """The same with identified models and offsets [m]."""
         return _rms(self.after)
+
+
+Fit = Callable[[NDArray[np.int64]], Estimate]
 
 
 def held_out(
     poses: MeasuredPoses,
     frames: StandingFrames,
     original: Array,
-    fit: Callable[[NDArray[np.int64]], Estimate],
+    fit: Fit,
+    fit_offsets: Fit,
     seed: int,
 ) -> HeldOut:
     """Leave out one part of the poses after the other, and predict it.
@@ -65,19 +98,26 @@ def held_out(
         frames: Of these poses.
         original: Masses and first moments of the original model, no offsets, (nx,).
         fit: Identifies with the poses of some rows only.
+        fit_offsets: The same, but for masses, which stay.
         seed: Of the bootstrap.
     """
     count = len(poses)
     folds = min(MOST_FOLDS, count)
     before = cop_errors(poses, frames, original)
-    after = np.zeros_like(before)
+    offsets_only, after = np.array(before), np.array(before)
     for part in np.array_split(np.arange(count), folds):
         others = np.setdiff1d(np.arange(count), part)
         if len(others):
-            after[part] = cop_errors(poses, frames, fit(others).mean)[part]
-    low, high = _interval(before, after, seed)
-    reduction = 1.0 - _rms(after) / max(_rms(before), 1e-300)
-    return HeldOut(folds, before, after, reduction, (low, high), bool(low > 0.0))
+            for errors, fitted in ((offsets_only, fit_offsets), (after, fit)):
+                errors[part] = cop_errors(poses, frames, fitted(others).mean)[part]
+    return HeldOut(
+        folds,
+        before,
+        offsets_only,
+        after,
+        _reduction(before, after, seed),
+        _reduction(offsets_only, after, seed),
+    )
 
 
 def cop_errors(poses: MeasuredPoses, frames: StandingFrames, mean: Array) -> Array:
@@ -110,8 +150,8 @@ def total_com(frames: StandingFrames, mean: Array) -> Array:
     return centre
 
 
-def _interval(before: Array, after: Array, seed: int) -> tuple[float, float]:
-    """Return where the reduction lies, by drawing poses again and again."""
+def _reduction(before: Array, after: Array, seed: int) -> Reduction:
+    """Return a reduction and where it lies, by drawing poses again and again."""
     rng = np.random.default_rng(seed)
     draws = rng.integers(0, len(before), (DRAWS, len(before)))
     squares = [
@@ -119,7 +159,8 @@ def _interval(before: Array, after: Array, seed: int) -> tuple[float, float]:
     ]
     ratio = np.sqrt(squares[1] / np.maximum(squares[0], 1e-300))
     low, high = np.quantile(1.0 - ratio, [CHANCE / 2.0, 1.0 - CHANCE / 2.0])
-    return float(low), float(high)
+    share = 1.0 - _rms(after) / max(_rms(before), 1e-300)
+    return Reduction(share, (float(low), float(high)))
 
 
 def _rms(errors: Array) -> float:

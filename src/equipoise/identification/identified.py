@@ -12,6 +12,7 @@ from equipoise.identification.held_out import HeldOut
 from equipoise.identification.identifiability import Identifiability, LinkSight
 from equipoise.identification.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.statics import PER_FOOT, PER_LINK
+from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -99,6 +100,13 @@ class Identified:
                 f"{name}: held-out poses confirm the identified model: its error of "
                 f"the centre of pressure falls from {what}."
             )
+        if held.reduction.confirmed:
+            return (
+                f"{name}: the error of the centre of pressure in held-out poses falls "
+                f"from {what}, but to {1e3 * held.rms_offsets_only:.1f} mm with the "
+                "sensors' offsets alone: the new masses are not confirmed; keep the "
+                "original."
+            )
         return (
             f"{name}: held-out poses do not confirm that the identified model is "
             f"better (error of the centre of pressure from {what}); keep the original."
@@ -179,11 +187,15 @@ def figures(found: Identified) -> dict[str, Any]:
         "held_out": {
             "folds": held.folds,
             "cop_rms_before_m": held.rms_before,
+            "cop_rms_offsets_only_m": held.rms_offsets_only,
             "cop_rms_after_m": held.rms_after,
-            "reduction": held.reduction,
-            "reduction_interval_95": list(held.interval),
+            "reduction": held.reduction.share,
+            "reduction_interval_95": list(held.reduction.interval),
+            "reduction_over_offsets": held.over_offsets.share,
+            "reduction_over_offsets_interval_95": list(held.over_offsets.interval),
             "confirmed": held.confirmed,
         },
+        "standing_com_covariance_m2": _standing_com_covariance(found).tolist(),
         "links": {
             link.link: {
                 "mass_before_kg": link.mass_before,
@@ -225,3 +237,25 @@ def figures(found: Identified) -> dict[str, Any]:
         "at_bounds": list(found.held_links),
         "notices": list(found.notices),
     }
+
+
+def _standing_com_covariance(found: Identified) -> Array:
+    """Return how the CoM of the standing robot scatters [m²], in the world, (3, 3)."""
+    robot, mean = found.original, found.estimate.mean
+    links = mean[: PER_LINK * len(found.estimate.belief.links)].reshape(-1, PER_LINK)
+    poses = np.array(
+        [
+            frame_pose(robot, robot.standing, name)
+            for name in found.estimate.belief.links
+        ]
+    )
+    mass = links[:, 0].sum()
+    moment = links[:, 0] @ poses[:, :3, 3]
+    moment += np.einsum("lij,lj->i", poses[:, :3, :3], links[:, 1:])
+    lever = np.zeros((3, len(mean)))
+    for at, pose in enumerate(poses):
+        first = PER_LINK * at
+        lever[:, first] = (pose[:3, 3] - moment / mass) / mass
+        lever[:, first + 1 : first + PER_LINK] = pose[:3, :3] / mass
+    scatter: Array = lever @ found.estimate.covariance @ lever.T
+    return scatter

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,14 +64,23 @@ def identify_poses(
         part = Equations(system.matrix[rows], system.right[rows])
         return estimate(part, spread[rows], belief)
 
+    links = PER_LINK * len(belief.links)
+    sure = np.array(belief.root)
+    sure[:links] = 0.0
+    only_offsets = replace(belief, root=sure)
+
+    def fit_offsets(rows: NDArray[np.int64]) -> Estimate:
+        part = Equations(system.matrix[rows], system.right[rows])
+        return estimate(part, spread[rows], only_offsets)
+
     found = fit(np.arange(len(poses)))
     possible = consistent(robot, found)
-    checked = held_out(poses, frames, belief.mean, fit, seed)
+    checked = held_out(poses, frames, belief.mean, fit, fit_offsets, seed)
     tell = identifiability(frames, found)
     offsets, offsets_95 = offsets_found(found, possible.mean)
     offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)
     inertials = new_inertials(robot, possible.mean, belief.links)
-    masses = np.arange(0, PER_LINK * len(belief.links), PER_LINK)
+    masses = np.arange(0, links, PER_LINK)
     scatter = found.covariance[np.ix_(masses, masses)].sum()
     return Identified(
         original=robot,

@@ -77,7 +77,7 @@ def standing_frames(robot: Robot, q: Array) -> StandingFrames:
         pin.forwardKinematics(model, data, configuration)
         by_joint = [data.oMi[joint].homogeneous for joint in joints]
         poses[row] = np.array(by_joint) @ places
-    level = _level(poses[:, -2], poses[:, -1])
+    level = level_frames(poses[:, -2], poses[:, -1])
     poses = np.linalg.inv(level)[:, None] @ poses
     normals = poses[:, -2:, :3, 2]
     turn = np.linalg.norm(np.cross(normals[:, 0], normals[:, 1]), axis=1)
@@ -106,8 +106,16 @@ def check_standing(frames: StandingFrames) -> None:
         )
 
 
-def _level(left: Array, right: Array) -> Array:
-    """Return the level frame of pairs of sole frames, shape (n, 4, 4)."""
+def level_frames(left: Array, right: Array) -> Array:
+    """Return the level frames between pairs of soles.
+
+    Args:
+        left: Transforms of left soles, shape (n, 4, 4).
+        right: Transforms of right soles to the same frames, likewise.
+
+    Returns:
+        Transforms of level frames to the same frames, shape (n, 4, 4).
+    """
     up = left[:, :3, 2] + right[:, :3, 2]
     up /= np.linalg.norm(up, axis=1, keepdims=True)
     forward = left[:, :3, 0] + right[:, :3, 0]

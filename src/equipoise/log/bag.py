@@ -145,7 +145,7 @@ def _add(found: dict[str, _Found], raw: RawLog, notices: list[str]) -> None:
                 f"'{topic.channel.message_encoding}', not as cdr (ROS 2)"
             )
             continue
-        item.data += topic.data
+        item.data += topic.messages()
         if schema and schema.encoding == "ros2msg" and schema.data:
             item.definition = schema.data.decode(errors="replace")
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from equipoise.errors import EquipoiseError
 from equipoise.log.bag import Bag, read_bag
 from equipoise.log.bag_files import check_there
-from equipoise.log.folder import SUMMARY_NAME, read_summary
 from equipoise.log.mcap_file import LOG_NAME, log_path
 from equipoise.log.mcap_writer import NANOSECONDS
 from equipoise.log.recording import CSV_ENDINGS, read_recording
 from equipoise.log.recording_of_bag import is_description
 from equipoise.log.ros_types import long_name
 from equipoise.log.row_order import seconds_from
+from equipoise.log.salvage import summary_beside
 from equipoise.robot.description import Array
 from equipoise.robot.formats.xml_file import parse_xml
 
@@ -76,9 +76,7 @@ def log_contents(path: Path | str) -> Contents:
     if path.suffix.lower() in CSV_ENDINGS and not path.is_dir():
         return _csv_contents(path)
     file = log_path(path) if (path / LOG_NAME).is_file() else path
-    summary: dict[str, Any] = {}
-    if file.name == LOG_NAME and file.with_name(SUMMARY_NAME).is_file():
-        summary = read_summary(file.parent)
+    summary = summary_beside(file, salvage=True)
     duration = summary.get("duration_s")
     known = duration if isinstance(duration, int | float) else None
     bag = read_bag(file, is_description, known)
@@ -97,7 +95,7 @@ def log_contents(path: Path | str) -> Contents:
         size=sum(item.stat().st_size for item in bag.files),
         robot=_robot_name(bag) or summary.get("robot"),
         summary=summary,
-        notices=bag.notices,
+        notices=(*summary.get("notices", ()), *bag.notices),
     )
 
 

@@ -52,7 +52,7 @@ def read_db3(file: Path, wanted: Wanted) -> RawLog:
                 metadata={},
                 schema_id=number,
             )
-            log.topics[number] = RawTopic(channel, [], [], wanted(name, kind))
+            log.topics[number] = RawTopic(channel, wanted(name, kind))
         try:
             _read_messages(database, log)
             log.complete = True
@@ -76,8 +76,7 @@ def _read_messages(database: sqlite3.Connection, log: RawLog) -> None:
         if not isinstance(time, int) or not isinstance(data, bytes):
             raise sqlite3.DatabaseError("a message is damaged")
         if topic is not None:
-            topic.times.append(time)
-            topic.data.append(data)
+            topic.add([time], data)
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:

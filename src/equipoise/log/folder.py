@@ -43,6 +43,7 @@ def write_run(
     Raises:
         EquipoiseError: If the folder cannot or must not be written.
     """
+
     def write(part: Path) -> None:
         write_text_atomically(part / SUMMARY_NAME, figures_as_json(run.summary))
         if report is not None:

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Bytes = NDArray[np.uint8]
+# Texts and lengths are padded by up to as many bytes, of any value.
+PADDING = 7
 
 
 class Column(NamedTuple):
@@ -43,9 +45,12 @@ class Layout:
 
     def fits(self, messages: Bytes) -> NDArray[np.bool_]:
         """Return which messages, shape (n, size), have the layout of the first."""
-        same = np.ones(len(messages), dtype=np.bool_)
-        for span in self.shape:
-            same &= (messages[:, span] == messages[0, span]).all(axis=1)
+        if len(messages) == 0:
+            return np.ones(0, dtype=np.bool_)
+        # spans with the padding between them are few: nearly always all is said then
+        same = _alike(messages, messages[0], _merged(self.shape))
+        if not same.all():
+            same[~same] = _alike(messages[~same], messages[0], self.shape)
         return same
 
     def get(self, messages: Bytes, path: str, count: int | None = None) -> NDArray[Any]:
@@ -61,3 +66,22 @@ class Layout:
         numbers = np.ascontiguousarray(values, dtype=column.dtype)
         flat = numbers.reshape(len(messages), -1).view(np.uint8)
         messages[:, column.offset : column.offset + flat.shape[1]] = flat
+
+
+def _alike(messages: Bytes, first: Bytes, spans: list[slice]) -> NDArray[np.bool_]:
+    """Return which messages are the same in some spans as the first."""
+    same = np.ones(len(messages), dtype=np.bool_)
+    for span in spans:
+        same &= (messages[:, span] == first[span]).all(axis=1)
+    return same
+
+
+def _merged(spans: list[slice]) -> list[slice]:
+    """Return spans in which those are one that only padding lies between."""
+    merged: list[slice] = []
+    for span in spans:
+        if merged and 0 <= span.start - merged[-1].stop <= PADDING:
+            merged[-1] = slice(merged[-1].start, span.stop)
+        else:
+            merged.append(span)
+    return merged

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.log.cdr import MessageType
 from equipoise.log.layout import Bytes, Layout
-from equipoise.log.raw_messages import RawLog, read_raw
+from equipoise.log.raw_messages import RawLog, RawTopic, read_raw
 
 LOG_NAME = "run.mcap"
 
@@ -126,12 +126,13 @@ def decoded(raw: RawLog) -> dict[str, Messages]:
         EquipoiseError: If a message is not of its type.
     """
     found = {}
-    for channel, times, data, wanted in raw.topics.values():
+    for topic in raw.topics.values():
+        channel = topic.channel
         schema = raw.schemas.get(channel.schema_id)
-        readable = wanted and times and channel.message_encoding == "cdr"
+        readable = topic.wanted and topic.times and channel.message_encoding == "cdr"
         if readable and schema is not None:
             kind = MessageType.parse(schema.name, schema.data.decode())
-            found[channel.topic] = _messages(channel.topic, kind, times, data)
+            found[channel.topic] = _messages(topic, kind)
     return found
 
 
@@ -166,17 +167,19 @@ def open_log(path: Path | str) -> Iterator[BinaryIO]:
         ) from error
 
 
-def _messages(
-    topic: str, kind: MessageType, times: list[int], data: list[bytes]
-) -> Messages:
-    when = np.array(times, dtype=np.uint64)
+def _messages(topic: RawTopic, kind: MessageType) -> Messages:
+    name, when = topic.channel.topic, np.array(topic.times, dtype=np.uint64)
+    order = None
     if np.any(when[1:] < when[:-1]):
         order = np.argsort(when, kind="stable")
-        when, data = when[order], [data[at] for at in order]
-    if len({len(message) for message in data}) == 1:
-        rows = np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(data), -1)
-        layout = kind.layout(data[0])
+        when = when[order]
+    rows = topic.table()
+    if rows is not None:
+        rows = rows if order is None else rows[order]
+        layout = kind.layout(rows[0].tobytes())
         if layout.fits(rows).all():
-            return Messages(topic, when, [layout], [rows])
+            return Messages(name, when, [layout], [rows])
+    data = topic.messages()
+    data = data if order is None else [data[at] for at in order]
     singles = [np.frombuffer(message, dtype=np.uint8)[None] for message in data]
-    return Messages(topic, when, [kind.layout(message) for message in data], singles)
+    return Messages(name, when, [kind.layout(message) for message in data], singles)

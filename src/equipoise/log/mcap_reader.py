@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.described_robot import described_robot
-from equipoise.log.folder import SUMMARY_NAME, read_summary
 from equipoise.log.mcap_file import (
-    LOG_NAME,
     Messages,
     decoded,
     log_path,
@@ -23,7 +21,12 @@ from equipoise.log.mcap_file import (
 from equipoise.log.mcap_writer import NANOSECONDS
 from equipoise.log.raw_messages import RawLog
 from equipoise.log.run import Event, Run
-from equipoise.log.salvage import read_whole, what_is_lost, whole_rows
+from equipoise.log.salvage import (
+    read_whole,
+    summary_beside,
+    what_is_lost,
+    whole_rows,
+)
 from equipoise.log.streams import (
     ARROW_SCALE,
     BASE_ACCELERATION,
@@ -96,10 +99,10 @@ def read_run(
             f"{file}: is no log of a run{broken}: it has no topic '{missing[0]}'; "
             f"its topics are: {', '.join(sorted(messages)) or 'none'}"
         )
+    summary = summary_beside(file, salvage=salvage)
     try:
         if robot is None:
             robot = described_robot(messages, attachments, file)
-        summary = _summary(file)
         if raw is not None:
             times = messages[JOINT_STATES].times
             summary = _with_loss(summary, file.name, raw, times)
@@ -287,10 +290,3 @@ def _with_loss(
     before = summary.get("notices")
     notices = list(before) if isinstance(before, list) else []
     return {**summary, "notices": [*notices, lost]}
-
-
-def _summary(file: Path) -> dict[str, Any]:
-    beside = file.with_name(SUMMARY_NAME)
-    if file.name != LOG_NAME or not beside.is_file():
-        return {}
-    return read_summary(file.parent)

@@ -57,7 +57,7 @@ def is_run(path: Path) -> bool:
 def _described(recording: Recording) -> Robot:
     if recording.urdf is None:
         raise EquipoiseError(
-            f"{recording.source}: is no log of a run, and describes no robot; name the "
-            f"robot: equipoise view --robot URDF {recording.source}"
+            f"{recording.source}: is no log of a run, and describes no robot; name "
+            "the robot: --robot URDF"
         )
     return robot_of_urdf(recording.urdf, recording.settings, recording.source)

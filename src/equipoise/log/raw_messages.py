@@ -13,11 +13,15 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
 from mcap import records
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import EndOfFile
 from mcap.opcode import Opcode
 from mcap.stream_reader import StreamReader, get_chunk_data_stream
+
+from equipoise.log.layout import Bytes
+from equipoise.log.message_rows import rows_at
 
 RECORD_HEAD = struct.Struct("<BQ")
 # Channel, sequence, log time, publish time.
@@ -27,20 +31,42 @@ MESSAGE_HEAD = struct.Struct("<HIQQ")
 Wanted = Callable[[str, str], bool]
 
 
-class RawTopic(NamedTuple):
+@dataclass
+class RawTopic:
     """Messages of a channel in the order of the file.
 
     Attributes:
         channel: What the file says of it.
+        wanted: Whether the messages are; else only their times are kept.
         times: When they were logged [ns].
-        data: The messages; empty bytes where they are not wanted.
-        wanted: Whether they are.
     """
 
     channel: records.Channel
-    times: list[int]
-    data: list[bytes]
     wanted: bool = True
+    times: list[int] = field(default_factory=list)
+    _blocks: list[tuple[int, bytes]] = field(default_factory=list)
+
+    def add(self, times: list[int], data: bytes) -> None:
+        """Add messages of one length, given after each other."""
+        self.times += times
+        if self.wanted:
+            self._blocks.append((len(times), data))
+
+    def messages(self) -> list[bytes]:
+        """Return the messages, none where they are not wanted."""
+        found: list[bytes] = []
+        for count, data in self._blocks:
+            size = len(data) // count
+            found += [data[at * size : (at + 1) * size] for at in range(count)]
+        return found
+
+    def table(self) -> Bytes | None:
+        """Return the messages as rows (n, size); None if they differ in length."""
+        sizes = {len(data) // count for count, data in self._blocks}
+        if len(sizes) != 1:
+            return None
+        joined = b"".join(data for _, data in self._blocks)
+        return np.frombuffer(joined, dtype=np.uint8).reshape(-1, sizes.pop())
 
 
 class Damage(NamedTuple):
@@ -111,7 +137,7 @@ def read_raw(
                 _read_chunk(log, content.read(length), wanted)
             elif isinstance(record, records.Message):
                 latest = record.log_time
-                _add_message(log, record.channel_id, record.log_time, record.data)
+                log.topics[record.channel_id].add([record.log_time], record.data)
             elif isinstance(record, records.Attachment):
                 log.attachments[record.name] = record.data
             elif isinstance(record, records.DataEnd):
@@ -156,24 +182,33 @@ class _WholeReads:
 def _read_chunk(log: RawLog, data: bytes, wanted: Wanted | None) -> None:
     at = 0
     while at < len(data):
-        opcode, length = RECORD_HEAD.unpack_from(data, at)
-        at += RECORD_HEAD.size
-        if at + length > len(data):
-            raise ValueError("a record goes beyond its chunk")
-        if opcode == Opcode.MESSAGE:
-            channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, at)
-            _add_message(log, channel, time, data[at + MESSAGE_HEAD.size : at + length])
-        elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-            kind = records.Schema if opcode == Opcode.SCHEMA else records.Channel
-            record = kind.read(ReadDataStream(BytesIO(data[at : at + length])))
-            _announce(log, record, wanted)
-        at += length
+        rows = rows_at(data, at)
+        if len(rows.table):
+            for place, channel in enumerate(rows.channels):
+                topic = log.topics[channel]
+                topic.add(
+                    rows.times(place), rows.contents(place) if topic.wanted else b""
+                )
+            at += rows.table.size
+            continue
+        for _ in range(max(len(rows.channels), 1)):
+            at = _read_record(log, data, at, wanted)
 
 
-def _add_message(log: RawLog, channel: int, time: int, data: bytes) -> None:
-    topic = log.topics[channel]
-    topic.times.append(time)
-    topic.data.append(data if topic.wanted else b"")
+def _read_record(log: RawLog, data: bytes, at: int, wanted: Wanted | None) -> int:
+    """Read one record of a chunk, and return where the next begins."""
+    opcode, length = RECORD_HEAD.unpack_from(data, at)
+    at += RECORD_HEAD.size
+    if at + length > len(data):
+        raise ValueError("a record goes beyond its chunk")
+    if opcode == Opcode.MESSAGE:
+        channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, at)
+        log.topics[channel].add([time], data[at + MESSAGE_HEAD.size : at + length])
+    elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+        kind = records.Schema if opcode == Opcode.SCHEMA else records.Channel
+        record = kind.read(ReadDataStream(BytesIO(data[at : at + length])))
+        _announce(log, record, wanted)
+    return int(at + length)
 
 
 def _announce(log: RawLog, record: records.McapRecord, wanted: Wanted | None) -> None:
@@ -181,4 +216,4 @@ def _announce(log: RawLog, record: records.McapRecord, wanted: Wanted | None) ->
         log.schemas.setdefault(record.id, record)
     elif isinstance(record, records.Channel):
         keep = wanted is None or wanted(record.topic, log.type_of(record))
-        log.topics.setdefault(record.id, RawTopic(record, [], [], keep))
+        log.topics.setdefault(record.id, RawTopic(record, keep))

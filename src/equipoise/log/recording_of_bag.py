@@ -21,6 +21,7 @@ from equipoise.log.measured_series import (
 )
 from equipoise.log.recording import MeasuredWrench, Recording
 from equipoise.log.row_order import (
+    finite_rows,
     held,
     last_of_each_time,
     note_gaps,
@@ -109,8 +110,10 @@ def recording_of_bag(bag: Bag) -> Recording:
         velocity=velocity,
         effort=effort,
         wrenches={
-            series.topic: MeasuredWrench(series.frame, *_clean(series, logged, times))
+            series.topic: MeasuredWrench(series.frame, own_time, values)
             for series in wrenches
+            for own_time, values in [_clean(series, logged, times, notices)]
+            if len(values)
         },
         base_pose=_base_at(time, base, logged, times, notices),
         base_source=base.topic if base else "",
@@ -170,14 +173,15 @@ def _rows_before(
 
 
 def _clean(
-    series: Series, logged: bool, times: NDArray[np.int64]
+    series: Series, logged: bool, times: NDArray[np.int64], notices: list[str]
 ) -> tuple[Array, Array]:
-    """Return time [s] and values, sorted, each time once, without NaN."""
+    """Return time [s] and values, sorted, each time once, numbers only."""
     own = _times(series, logged)
     order = np.argsort(own, kind="stable")
-    kept = last_of_each_time(own[order], [], series.topic)
-    values = np.nan_to_num(held(series.values[order])[kept])
-    return seconds_from(own[order][kept], int(times[0])), values
+    order = order[finite_rows(series.values[order], notices, f"'{series.topic}'")]
+    if len(order):
+        order = order[last_of_each_time(own[order], [], series.topic)]
+    return seconds_from(own[order], int(times[0])), series.values[order]
 
 
 def _base_at(
@@ -189,7 +193,7 @@ def _base_at(
 ) -> Array | None:
     if base is None:
         return None
-    own_time, poses = _clean(base, logged, times)
+    own_time, poses = _clean(base, logged, times, notices)
     late = max(own_time[0] - time[0], time[-1] - own_time[-1])
     if late > LATE:
         notices.append(

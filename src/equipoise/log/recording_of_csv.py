@@ -14,10 +14,12 @@ from equipoise.log.mcap_writer import NANOSECONDS
 from equipoise.log.recording import MeasuredWrench, Recording
 from equipoise.log.row_order import (
     Times,
+    finite_rows,
     held,
     last_of_each_time,
     note_gaps,
     note_no_numbers,
+    poses_at,
     seconds_from,
     sorted_rows,
 )
@@ -66,8 +68,14 @@ def recording_of_csv(file: Path) -> Recording:
     time = seconds_from(times[rows], int(times[rows[0]]))
     note_gaps(time, notices, file.name)
 
-    base, prefix = _take_base(columns, notices)
-    wrenches = _take_wrenches(columns, notices)
+    poses, prefix = _take_base(columns, notices)
+    base = None if poses is None else _base_at(time, poses[rows], prefix, notices)
+    wrenches = {}
+    for name, values in _take_wrenches(columns, notices).items():
+        there = finite_rows(values[rows], notices, f"columns {name}.*")
+        if len(there):
+            frame, own = name.split("/")[-1], values[rows][there]
+            wrenches[name] = MeasuredWrench(frame, time[there], own)
     groups: dict[str, dict[str, Array]] = {"position": {}, "velocity": {}, "effort": {}}
     broken = 0
     for name, column in columns.items():
@@ -88,12 +96,9 @@ def recording_of_csv(file: Path) -> Recording:
         joints=groups["position"],
         velocity=groups["velocity"],
         effort=groups["effort"],
-        wrenches={
-            name: MeasuredWrench(name.split("/")[-1], time, values[rows])
-            for name, values in wrenches.items()
-        },
-        base_pose=None if base is None else base[rows],
-        base_source=f"columns {prefix}.*" if prefix else "",
+        wrenches=wrenches,
+        base_pose=base,
+        base_source="" if base is None else f"columns {prefix}.*",
         base_frame="",
         static_frames={},
         urdf=None,
@@ -174,14 +179,20 @@ def _take_base(
         turn = _turn(own)
         if turn is not None and own.keys() >= set("xyz"):
             position = np.stack([own[axis] for axis in "xyz"], axis=1)
-            pose = held(np.hstack([position, turn]))
-            if np.isfinite(pose).all():
-                return pose, prefix
+            return np.hstack([position, turn]), prefix
         notices.append(
             f"columns {prefix}.* are left out: x, y, z and roll, pitch, yaw or "
             "qx, qy, qz, qw are needed"
         )
     return None, ""
+
+
+def _base_at(
+    time: Array, poses: Array, prefix: str, notices: list[str]
+) -> Array | None:
+    """Return the base's pose at all times (n, 7), from those at which it is known."""
+    known = finite_rows(poses, notices, f"columns {prefix}.*")
+    return poses_at(time, time[known], poses[known]) if len(known) else None
 
 
 def _turn(own: dict[str, Array]) -> Array | None:
@@ -223,5 +234,5 @@ def _take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, A
             continue
         by_key = dict(zip(names, taken, strict=True))
         values = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
-        wrenches[prefix] = np.nan_to_num(held(values))
+        wrenches[prefix] = values
     return wrenches

@@ -75,6 +75,25 @@ def note_no_numbers(count: int, notices: list[str], name: str) -> None:
         )
 
 
+def finite_rows(values: Array, notices: list[str], name: str) -> NDArray[np.intp]:
+    """Return which rows hold numbers only; the others are to be left out.
+
+    Args:
+        values: Shape (n, k).
+        notices: Gets a sentence if there are others.
+        name: Of the topic or columns.
+    """
+    kept = np.flatnonzero(np.isfinite(values).all(axis=1))
+    lost = len(values) - len(kept)
+    if lost and len(kept):
+        notices.append(
+            f"{name}: {_many(lost, 'row')} with values that are not finite, left out"
+        )
+    elif lost:
+        notices.append(f"{name} is left out: no row of it is of finite values")
+    return kept
+
+
 def held(values: Array) -> Array:
     """Return columns without NaN: the value before, or at the start the first.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_file import Messages, log_path, open_log
+from equipoise.log.folder import SUMMARY_NAME, read_summary
+from equipoise.log.mcap_file import LOG_NAME, Messages, log_path, open_log
 from equipoise.log.raw_messages import Damage, RawLog, Wanted, read_raw
 from equipoise.log.streams import EVENTS, JOINT_STATES, ZMP, ZMP_MARGIN
 
@@ -39,6 +41,26 @@ def read_whole(path: Path | str, wanted: Wanted | None = None) -> RawLog:
             f"first topic ({raw.damage.reason})"
         )
     return raw
+
+
+def summary_beside(file: Path, *, salvage: bool) -> dict[str, Any]:
+    """Return the figures beside a run's log; none beside other logs.
+
+    Args:
+        file: The log.
+        salvage: Whether figures that are broken become a notice instead of an error.
+
+    Raises:
+        EquipoiseError: If they are broken.
+    """
+    if file.name != LOG_NAME or not file.with_name(SUMMARY_NAME).is_file():
+        return {}
+    try:
+        return read_summary(file.parent)
+    except EquipoiseError as error:
+        if not salvage:
+            raise
+        return {"notices": [f"{error}; it is left out"]}
 
 
 def whole_rows(

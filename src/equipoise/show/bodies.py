@@ -14,6 +14,7 @@ from equipoise.robot.anatomy.geometry import upright_variant
 from equipoise.robot.description import Array, Colour, Link, Shape
 from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, weld
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Sole
 from equipoise.show.primitives import capsule_between, plate, shape_mesh
 from equipoise.show.scene_colours import BODY, FOOT
 
@@ -154,23 +155,33 @@ def _capsules(robot: Robot, drawn: set[int]) -> Iterator[_Piece]:
     soles = {
         int(model.frames[model.getBodyId(sole.link)].parentJoint): sole
         for sole in robot.soles.values()
+        if len(sole.polygon_in_sole) > 2
     }
     near = SAME_PLACE * robot.longest_limb
     for joint in range(1, model.njoints):
         if joint in drawn:
             continue
-        colour = BODY
+        mass = float(model.inertias[joint].mass)
+        if joint in soles:
+            yield from _foot(robot, joint, soles[joint], mass)
+            continue
         for start, end in _bones(robot, joint, near):
-            length = float(np.linalg.norm(end - start))
-            radius = _radius(model.inertias[joint].mass, length)
-            yield _Piece(joint, capsule_between(start, end, radius), colour)
-        sole = soles.get(joint)
-        if sole is not None and len(sole.polygon_in_sole) > 2:
-            frame = model.frames[model.getBodyId(sole.link)].placement.homogeneous
-            pose = np.array(frame) @ sole.transform_sole_to_link
-            thickness = SOLE_THICKNESS * robot.longest_limb
-            solid = plate(sole.polygon_in_sole, thickness)
-            yield _Piece(joint, solid.moved(pose), FOOT)
+            radius = _radius(mass, float(np.linalg.norm(end - start)))
+            yield _Piece(joint, capsule_between(start, end, radius), BODY)
+
+
+def _foot(robot: Robot, joint: int, sole: Sole, mass: float) -> Iterator[_Piece]:
+    """Stand in for a foot: a plate on the ground, and a shaft up to the ankle."""
+    frame = robot.model.frames[robot.model.getBodyId(sole.link)].placement.homogeneous
+    pose = np.array(frame) @ sole.transform_sole_to_link
+    solid = plate(sole.polygon_in_sole, SOLE_THICKNESS * robot.longest_limb)
+    yield _Piece(joint, solid.moved(pose), FOOT)
+    height = float(np.linalg.norm(pose[:3, 3]))
+    if height > SAME_PLACE * robot.longest_limb:
+        radius = _radius(mass, height)
+        # its round end stays above the ground
+        end = pose[:3, 3] * max(1.0 - radius / height, 0.0)
+        yield _Piece(joint, capsule_between(np.zeros(3), end, radius), FOOT)
 
 
 def _bones(robot: Robot, joint: int, near: float) -> Iterator[tuple[Array, Array]]:

@@ -33,7 +33,8 @@ def film_writer(path: Path | str) -> Callable[[Path, Iterable[Picture], float], 
     writer = writers.get(file.suffix.lower())
     if writer is None:
         raise EquipoiseError(
-            f"{path}: films end in {' or '.join(writers)}, not '{file.suffix}'"
+            f"{path}: films end in {' or '.join(writers)}, pictures in .png, not in "
+            f"'{file.suffix}'"
         )
     if not file.parent.is_dir():
         raise EquipoiseError(f"{path}: the folder '{file.parent}' does not exist")

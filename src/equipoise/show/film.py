@@ -231,7 +231,7 @@ def picture_times(
     for name, value in (("fps", fps), ("speed", speed)):
         if not (np.isfinite(value) and value > 0.0):
             raise EquipoiseError(f"{name} is {value:g}; it must be above zero")
-    first, last = float(scene.run.time[0]), float(scene.run.time[-1])
+    first, last = _ends(scene)
     low, high = max(begin, first), min(end, last)
     if not low <= high:
         raise EquipoiseError(
@@ -240,6 +240,26 @@ def picture_times(
         )
     count = max(int((high - low) * fps / speed + 1e-9) + 1, 1)
     return np.asarray(low + np.arange(count) * speed / fps)
+
+
+def picture_time(scene: RunScene, at: float | None) -> float:
+    """Return when a single picture is taken [s]: as asked, else in the middle.
+
+    Raises:
+        EquipoiseError: If the run does not go there.
+    """
+    first, last = _ends(scene)
+    if at is None:
+        return 0.5 * (first + last)
+    if not min(first, 0.0) <= at <= last:
+        raise EquipoiseError(
+            f"no picture at {at:g} s: the run goes from {first:g} s to {last:g} s"
+        )
+    return at
+
+
+def _ends(scene: RunScene) -> tuple[float, float]:
+    return float(scene.run.time[0]), float(scene.run.time[-1])
 
 
 def _smoothed(time: Array, com: Array) -> Array:

@@ -51,6 +51,18 @@ def is_loaded(run: Run, side: Side) -> NDArray[np.bool_]:
     return np.asarray(run.foot_wrench[side][:, 2] > least)
 
 
+def centre_of_pressure_in_sole(run: Run, side: Side) -> Array:
+    """Return where a foot is pressed, in its sole's frame [m], shape (n, 2).
+
+    With the foot's wrench about the sole's origin, x = -τy / Fz and y = τx / Fz; NaN
+    while the foot is not loaded.
+    """
+    wrench = run.foot_wrench[side]
+    loaded = is_loaded(run, side)
+    load = np.where(loaded, wrench[:, 2], np.nan)
+    return np.stack([-wrench[:, 4] / load, wrench[:, 3] / load], axis=1)
+
+
 def footprints(run: Run) -> tuple[Footprint, ...]:
     """Return where feet stood: loaded, flat enough, and at rest.
 

@@ -21,8 +21,8 @@ DOT, SMALL_DOT, MANY = 4.0, 2.5, 60
 # An axis of errors reaches at least so far [mm], and of shifts [mm].
 LEAST_ERROR, LEAST_SHIFT = 0.1, 0.1
 # Rows of the bars: height of a link, of a bar in it, and of the letters' width [px].
-ROW, BAR, LETTER = 25.0, 5.0, 7.4
-LONGEST_NAME = 22
+ROW, BAR, LETTER = 25.0, 5.0, 8.0
+LONGEST_NAME = 20
 AXES = ("x", "y", "z")
 COLOURS = ("c0", "c1", "c2")
 
@@ -117,9 +117,8 @@ def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
         Series("model", np.zeros(0), "c1"),
     ]
     size = (WIDTH, TOP + SQUARE + BOTTOM)
-    return figure(
-        "Distance from the measured CoP, by pose", "mm", "".join(parts), size, legend
-    )
+    title = "Distance from the measured CoP, by pose"
+    return figure(title, "mm", "".join(parts), size, legend)
 
 
 def shift_bars(links: Mapping[str, Mapping[str, Any]]) -> list[str]:

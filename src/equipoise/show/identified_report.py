@@ -40,7 +40,7 @@ font-variant-numeric:tabular-nums}
 h3{font-size:1rem;margin:1.4rem 0 .3rem}
 .note{margin:0 0 .7rem;max-width:75ch}
 .faint,svg text.unseen{color:var(--soft)}
-.num{white-space:nowrap}
+.num{white-space:nowrap}th,td{overflow-wrap:break-word}
 details{margin-top:.8rem}summary{cursor:pointer}
 details ol{font-size:.85rem;padding-left:2.2rem}
 .zero{stroke:var(--soft)}.step{stroke:var(--soft);stroke-opacity:.28}
@@ -107,7 +107,7 @@ def identified_report(
         ),
         section(
             "How the centre of mass moved",
-            _note(_moved_words(figures)),
+            _note(_moved_words(found)),
             element("div", *robot_views(found, original), class_="plots"),
         ),
         section(
@@ -118,7 +118,7 @@ def identified_report(
         section("Links", links_tables(figures)),
         section("Offsets of the sensors", offsets_table(figures["sensor_offsets"])),
         section("What the poses can tell", _can_tell(figures["identifiable"])),
-        section("Notices", _notices(figures)),
+        section("Notices", listing(figures["notices"]) if figures["notices"] else ""),
         section("Reproduce", _reproduce(figures, reproduce)),
         style=STYLE,
     )
@@ -152,8 +152,7 @@ def _tiles(figures: Mapping[str, Any], found: Places) -> str:
     ]
     # without an interval a shift says nothing
     if found.scatter is not None:
-        shift = 1e3 * (found.whole.after - found.whole.before)
-        spread = 1e3 * WIDTH_95 * np.sqrt(np.diag(found.scatter))
+        shift, spread = _shift_mm(found)
         words = ", ".join(signed(part, 1) for part in shift)
         wide = ", ".join(signed(part, 1) for part in spread)
         tiles.append(
@@ -183,8 +182,15 @@ def _held_out_words(figures: Mapping[str, Any]) -> str:
     )
     if held["confirmed"]:
         return words + (
-            f"The error falls by at least {percent(low)} with 97.5 % probability: an "
-            "improvement."
+            f"The error falls by at least {percent(low)} with 97.5 % probability, and "
+            "more than the sensors' offsets alone would make it fall: an improvement."
+        )
+    if low > 0.0:
+        alone = 1e3 * held["cop_rms_offsets_only_m"]
+        return words + (
+            f"The error falls; but with the model's masses and identified offsets of "
+            f"the sensors it is {signed(alone, 2)} mm already: the data do not say "
+            "that the masses are wrong, and this is not called an improvement."
         )
     return words + (
         "The 95 % interval of the reduction reaches zero or below: this is not called "
@@ -192,14 +198,28 @@ def _held_out_words(figures: Mapping[str, Any]) -> str:
     )
 
 
-def _moved_words(figures: Mapping[str, Any]) -> str:
+def _moved_words(found: Places) -> str:
     words = (
         "The robot stands; arrows are to scale, from the model's centre of mass to "
         "the identified one. The magnifier shows the whole robot's."
     )
-    if "standing_com_covariance_m2" in figures:
-        words += " The ellipse holds it with 95 % probability."
+    if found.scatter is None:
+        return words
+    words += " The ellipse holds it with 95 % probability."
+    shift, spread = _shift_mm(found)
+    if (np.abs(shift) < spread).all():
+        words += (
+            " The model's own lies within the 95 % interval of every coordinate: its "
+            "shift alone is not certain."
+        )
     return words
+
+
+def _shift_mm(found: Places) -> tuple[Array, Array]:
+    """Return how far the standing robot's CoM went, and half the 95 % widths [mm]."""
+    scatter = np.zeros((3, 3)) if found.scatter is None else found.scatter
+    shift: Array = 1e3 * (found.whole.after - found.whole.before)
+    return shift, 1e3 * WIDTH_95 * np.sqrt(np.diag(scatter))
 
 
 def _seen_words(figures: Mapping[str, Any]) -> str:
@@ -210,13 +230,13 @@ def _seen_words(figures: Mapping[str, Any]) -> str:
     if not seen:
         return (
             f"The data see none of the {len(links)} links by itself, only sums of "
-            "them: the intervals are those of the model, and the shifts are each "
-            "link's share in what the sums show."
+            "them: intervals are hardly narrower than the model's, and a shift is "
+            "the link's share in what a sum shows."
         )
     return (
         f"The data see {seen} of {len(links)} links. The others stay at the model's "
-        "figure: their intervals are those of the model, and grey shifts are their "
-        "share in what only sums of links show."
+        "figure: their intervals are hardly narrower than the model's, and what moves "
+        "there is the link's share in what a sum of links shows."
     )
 
 
@@ -230,15 +250,6 @@ def _can_tell(tell: Mapping[str, Any]) -> str:
     if tell["combinations"]:
         parts.append(combinations(tell["combinations"]))
     return "".join(parts)
-
-
-def _notices(figures: Mapping[str, Any]) -> str:
-    words = list(figures["notices"])
-    odd = figures["outliers"]
-    if odd:
-        named = ", ".join(str(row) for row in odd)
-        words.append(f"poses that do not fit the others and count less: {named}")
-    return listing(words) if words else ""
 
 
 def _reproduce(figures: Mapping[str, Any], command: str) -> str:

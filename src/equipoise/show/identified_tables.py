@@ -12,6 +12,8 @@ from equipoise.show.markup import element, table, text
 
 # A combination shows as many of its terms, the largest ones.
 MOST_TERMS = 10
+# Where a term begins: its sign, its factor, the unknown.
+TERM = re.compile(r" (?=[+-] \d+(?:\.\d+)?(?:e[+-]\d+)? m)")
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 UNSEEN = "Stays at the model's figure (the data cannot see it)"
 
@@ -42,6 +44,10 @@ def figures_table(figures: Mapping[str, Any]) -> str:
         ("poses", figures["poses"]),
         ("parts left out in turn", held["folds"]),
         ("CoP error, RMS, model", value_with_unit(held["cop_rms_before_m"], "m")),
+        (
+            "CoP error, RMS, model with offsets",
+            value_with_unit(held["cop_rms_offsets_only_m"], "m"),
+        ),
         ("CoP error, RMS, identified", value_with_unit(held["cop_rms_after_m"], "m")),
         ("reduction", percent(held["reduction"])),
         ("reduction, 95 % interval", f"{percent(low)} to {percent(high)}"),
@@ -55,8 +61,8 @@ def figures_table(figures: Mapping[str, Any]) -> str:
             (f"residuals against noise, {name}", f"×{scale[name]:.3g}")
             for name in sorted(scale)
         ),
-        ("poses that count less", len(figures["outliers"])),
-        ("links at the edge of what a body can have", len(figures["at_bounds"])),
+        ("poses that count less", _named(figures["outliers"])),
+        ("links at the edge of what a body can have", _named(figures["at_bounds"])),
     ]
     return element(
         "div",
@@ -70,7 +76,7 @@ def figures_table(figures: Mapping[str, Any]) -> str:
 
 def percent(share: float) -> str:
     """Return a share in percent."""
-    return f"{signed(100.0 * share, 1)}\N{NO-BREAK SPACE}%"
+    return f"{signed(100.0 * share, 1)} %"
 
 
 def few_digits(value: float) -> str:
@@ -130,11 +136,11 @@ def offsets_table(offsets: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     rows = []
     for side, foot in offsets.items():
         cells = [text(side)]
-        for kind, unit, digits in (("force", "n", 1), ("torque", "nm", 2)):
+        for kind, unit in (("force", "n"), ("torque", "nm")):
             values = foot.get(f"{kind}_{unit}", ())
             spreads = foot.get(f"{kind}_interval_95_{unit}", ())
             shown = [
-                _number(f"{signed(value, digits)} ± {signed(spread, digits)}")
+                _number(f"{signed(value, 2)} ± {signed(spread, 2)}")
                 for value, spread in zip(values, spreads, strict=True)
             ]
             cells += shown or ["–"] * 3
@@ -155,7 +161,7 @@ def combinations(told: Sequence[str]) -> str:
 
 def _largest_terms(words: str) -> str:
     """Return a combination without its small terms, and say how many those are."""
-    first, *others = re.split(r" (?=[+-] [\d.e+-]+ m)", words)
+    first, *others = TERM.split(words)
     sizes = {at: float(term.split()[1]) for at, term in enumerate(others)}
     kept = sorted(sorted(sizes, key=lambda at: -sizes[at])[: MOST_TERMS - 1])
     shown = " ".join([first, *(others[at] for at in kept)]).replace(
@@ -163,6 +169,10 @@ def _largest_terms(words: str) -> str:
     )
     rest = len(others) - len(kept)
     return f"{shown}, and {rest} smaller terms" if rest else shown
+
+
+def _named(names: Sequence[object]) -> str:
+    return ", ".join(str(name) for name in names) or "none"
 
 
 def _number(words: str) -> str:

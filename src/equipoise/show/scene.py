@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.kinematics.com import com
+from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import support_polygon
 from equipoise.log.run import Run
 from equipoise.log.surroundings import Surroundings
@@ -19,7 +20,12 @@ from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.show.bodies import MOST_TRIANGLES, Body, joint_poses, robot_bodies
-from equipoise.show.footprints import Footprint, footprints, is_loaded
+from equipoise.show.footprints import (
+    Footprint,
+    centre_of_pressure_in_sole,
+    footprints,
+    is_loaded,
+)
 from equipoise.show.scene_colours import COM, ZMP
 from equipoise.simulation.measures import touching_polygon
 
@@ -218,11 +224,30 @@ class RunScene:
         weight = run.robot.mass * STANDARD_GRAVITY
         scale = ARROW_SHARE * run.robot.longest_limb / weight
         points, forces = run.contact_position[row], run.contact_force[row]
+        if not run.contact_names:
+            points, forces = self._foot_forces(row)
         large = np.linalg.norm(forces, axis=1) > LEAST_FORCE * weight
         return tuple(
             Arrow(point, point + scale * force)
             for point, force in zip(points[large], forces[large], strict=True)
         )
+
+    @cached_property
+    def _pressed(self) -> dict[Side, Array]:
+        run = self.run
+        return {side: centre_of_pressure_in_sole(run, side) for side in run.foot_wrench}
+
+    def _foot_forces(self, row: int) -> tuple[Array, Array]:
+        """Return where loaded feet are pressed, and the forces on them, (k, 3) each."""
+        run = self.run
+        points, forces = [np.zeros((0, 3))], [np.zeros((0, 3))]
+        for side, loaded in self._loaded.items():
+            if loaded[row]:
+                pose = sole_pose(run.robot, run.q[row], side)
+                pressed = np.array([*self._pressed[side][row], 0.0, 1.0])
+                points.append((pose @ pressed)[None, :3])
+                forces.append((pose[:3, :3] @ run.foot_wrench[side][row, :3])[None])
+        return np.concatenate(points), np.concatenate(forces)
 
 
 def _lifted(polygon: Array, level: float) -> Array:

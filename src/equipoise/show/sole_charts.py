@@ -7,28 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
-from equipoise.robot.parts import Side
 from equipoise.show.chart import Chart, Series
-from equipoise.show.footprints import is_loaded
+from equipoise.show.footprints import centre_of_pressure_in_sole
 
 MM = 1e3
 LEAST_MM = 1.0
 COLOURS = {"left": "c0", "right": "c1"}
 # Soles whose edges differ by less than this share them in the chart [m].
 SAME_EDGE = 1e-3
-
-
-def centre_of_pressure_in_sole(run: Run, side: Side) -> Array:
-    """Return where a foot is pressed, in its sole's frame [m], shape (n, 2).
-
-    With the foot's wrench about the sole's origin, x = -τy / Fz and y = τx / Fz; NaN
-    while the foot is not loaded.
-    """
-    wrench = run.foot_wrench[side]
-    loaded = is_loaded(run, side)
-    load = np.where(loaded, wrench[:, 2], np.nan)
-    return np.stack([-wrench[:, 4] / load, wrench[:, 3] / load], axis=1)
 
 
 def sole_charts(run: Run, joints: Sequence[str] | None = None) -> list[Chart]:

@@ -146,11 +146,24 @@ def check_together(subjects: Collection[Run | Robot]) -> None:
     if not subjects:
         raise EquipoiseError("there is nothing to look at: name a run or a robot")
     if robots > 1 or (robots and runs):
+        there = _many(robots, "robot") + (f" and {_many(runs, 'run')}" if runs else "")
         raise EquipoiseError(
-            f"one robot, or up to {MOST_RUNS} runs, can be looked at; there are "
-            f"{robots} robots and {runs} runs"
+            f"one robot, or up to {MOST_RUNS} runs, can be looked at, not {there}"
         )
+    check_count(runs)
+
+
+def check_count(runs: int) -> None:
+    """Refuse more runs than fit beside each other.
+
+    Raises:
+        EquipoiseError: How many do.
+    """
     if runs > MOST_RUNS:
         raise EquipoiseError(
             f"{runs} runs do not fit beside each other, {MOST_RUNS} do"
         )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count > 1 else ''}"

@@ -1,0 +1,234 @@
+"""Identification in a closed circle: true robots, simulated, measured, identified.
+
+For each robot: true robots whose links' CoMs are off by 10 mm in each axis (at most
+30 mm) and whose total mass by 8 % (5 kg of 64, one standard deviation) stand in the
+simulator; feet measure with 0.5 N and 0.02 Nm at 200 Hz for 0.5 s, encoders have 14
+bits. Errors are those of the total CoM in 200 new poses.
+
+    .venv/bin/python -m benchmarks.identification_circle [--repetitions 200] [--offsets]
+
+prints a table and writes ``build/identification_circle.json``. One BLAS thread
+(``OMP_NUM_THREADS=1``) is fastest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import equipoise as eq
+from benchmarks.identification_poses import needed, robots
+from equipoise.identification.candidates import pose_candidates
+from equipoise.identification.closed_circle import Score, known_after, score
+from equipoise.identification.design import choose_poses
+from equipoise.identification.identify import identify_poses
+from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.pose_information import (
+    com_functionals,
+    predicted_poses,
+)
+from equipoise.identification.prior import (
+    Prior,
+    PriorBelief,
+    default_prior,
+    prior_belief,
+)
+from equipoise.identification.simulated_poses import (
+    TrueRobot,
+    draw_truth,
+    noise_of,
+    stand_in_poses,
+    usual_encoders,
+    usual_feet,
+)
+from equipoise.identification.standing_frames import standing_frames
+from equipoise.robot.description import Array
+
+COM_DEVIATION, TOTAL_SHARE = 0.01, 0.08
+CANDIDATES, NEW, CHOSEN = 1200, 200, (15, 30)
+RANDOM = (10, 15, 20, 30, 45, 60, 80, 100, 120)
+MANY, LINKS = 300, 40
+OUT = Path("build/identification_circle.json")
+
+
+def doubt(robot: eq.Robot, offsets: bool) -> Prior:
+    """Return how far true robots are off: their total mass by 8 %."""
+    masses = np.array([inertia.mass for inertia in robot.model.inertias])
+    share = TOTAL_SHARE * robot.mass / float(np.linalg.norm(masses))
+    usual = default_prior(robot)
+    zeroed = (0.0, 0.0, 0.0)
+    drawn = (usual.sideways_force, usual.upright_force, usual.torque)
+    return Prior(COM_DEVIATION, share, *(drawn if offsets else zeroed))
+
+
+def margin(robot: eq.Robot, belief: PriorBelief) -> float:
+    """Return three standard deviations of where the CoM is over the soles [m]."""
+    lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
+    return float(3.0 * np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
+
+
+def circle(
+    robot: eq.Robot, options: argparse.Namespace, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Return all figures of a robot."""
+    rng = np.random.default_rng(options.seed)
+    prior = doubt(robot, options.offsets)
+    belief = prior_belief(robot, prior)
+    feet, encoders = usual_feet(), usual_encoders(2.0 * np.pi / 2**options.bits)
+    noise = noise_of(feet, encoders)
+    began = time.perf_counter()
+    every = pose_candidates(
+        robot, CANDIDATES, options.seed, margin=margin(robot, belief)
+    )
+    # poses that the model itself does not stand still in are no candidates
+    values = np.array(belief.mean)
+    values[-12:] = 0.0
+    model = TrueRobot(robot, values)
+    stood = stand_in_poses(robot, model, every, feet, encoders, rng, threads=2)
+    q = every[rng.permutation(stood.rows)]
+    new, q = q[:NEW], q[NEW:]
+    frames = standing_frames(robot, new)
+    say(f"{len(stood.rows)} of {len(every)} candidates stand still")
+    drawn = time.perf_counter()
+    designs = {
+        count: choose_poses(robot, q, count, noise=noise, prior=prior)
+        for count in CHOSEN
+    }
+    chosen = time.perf_counter()
+    scores: dict[str, list[Score]] = {}
+    kept = []
+    for repetition in range(options.repetitions):
+        truth = draw_truth(robot, prior, rng)
+        compare = repetition < options.compared
+        rows = {f"chosen {n}": designs[n].rows for n in CHOSEN}
+        if not compare:
+            rows = {f"chosen {CHOSEN[-1]}": designs[CHOSEN[-1]].rows}
+        else:
+            order = rng.permutation(len(q))
+            rows |= {f"random {n}": order[:n] for n in RANDOM}
+        used = np.unique(np.concatenate(list(rows.values())))
+        stood = stand_in_poses(robot, truth, q[used], feet, encoders, rng, threads=2)
+        still = used[stood.rows]
+        for name, some in rows.items():
+            place = np.flatnonzero(np.isin(still, some))
+            found = known_after(stood.poses.take(place), noise, belief)
+            scores.setdefault(name, []).append(score(frames, found, truth))
+            if name == f"chosen {CHOSEN[-1]}":
+                kept.append(len(place) / len(some))
+    done = time.perf_counter()
+    return _figures(scores, options.compared, options.offsets) | {
+        "mass_share": prior.mass_share,
+        "kept": float(np.mean(kept)),
+        "candidates": len(q),
+        "expected_mm": 1e3 * float(designs[CHOSEN[-1]].deviation[-1]),
+        "seconds": {
+            "candidates": drawn - began,
+            "two designs": chosen - drawn,
+            "repetition": (done - chosen) / options.repetitions,
+        },
+    }
+
+
+def _figures(
+    scores: dict[str, list[Score]], compared: int, offsets: bool
+) -> dict[str, Any]:
+    main = scores[f"chosen {CHOSEN[-1]}"]
+    random = {n: _rms([s.after for s in scores[f"random {n}"]]) for n in RANDOM}
+    figures: dict[str, Any] = {
+        "repetitions": len(main),
+        "before_mm": 1e3 * _rms([s.before for s in main]),
+        "before_horizontal_mm": 1e3 * _rms([s.before[:, :2] for s in main]),
+        "after_mm": 1e3 * _rms([s.after for s in main]),
+        "after_horizontal_mm": 1e3 * _rms([s.after[:, :2] for s in main]),
+        "worst_repetition_mm": 1e3 * max(_rms([s.after]) for s in main),
+        "coverage": {
+            what: float(np.mean([s.covered[what].mean() for s in main]))
+            for what in main[0].covered
+            if offsets or what != "offset"
+        },
+        "random_mm": {n: 1e3 * value for n, value in random.items()},
+        "chosen_mm": {},
+        "random_needed": {},
+    }
+    for count in CHOSEN:
+        error = _rms([s.after for s in scores[f"chosen {count}"][:compared]])
+        figures["chosen_mm"][count] = 1e3 * error
+        worth = needed(random, error)
+        figures["random_needed"][count] = worth if np.isfinite(worth) else None
+    return figures
+
+
+def quick(robot: eq.Robot, seed: int) -> tuple[int, float]:
+    """Return how many links a robot has, and the time for 300 poses [s]."""
+    belief = prior_belief(robot, doubt(robot, True))
+    q = pose_candidates(robot, MANY // 3, seed)
+    poses: MeasuredPoses = predicted_poses(
+        robot, q[np.arange(MANY) % len(q)], belief, 1
+    )
+    began = time.perf_counter()
+    identify_poses(poses)
+    return len(belief.links), time.perf_counter() - began
+
+
+def _rms(errors: list[Array]) -> float:
+    squares = [np.mean(np.sum(error**2, axis=1)) for error in errors]
+    return float(np.sqrt(np.mean(squares)))
+
+
+def main() -> None:
+    """Print a line for each robot and write all figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.identification_circle")
+    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument(
+        "--compared", type=int, default=20, help="of them with random poses as well"
+    )
+    parser.add_argument("--offsets", action="store_true", help="sensors not zeroed")
+    parser.add_argument("--bits", type=int, default=14, help="of the encoders")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--robots", nargs="*", default=None)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    options.compared = min(options.compared, options.repetitions)
+    result: dict[str, Any] = {}
+    for name, path in robots().items():
+        if options.robots and name not in options.robots:
+            continue
+        robot = eq.load(path)
+        began = time.perf_counter()
+        own = circle(robot, options, lambda text, name=name: print(f"{name}: {text}"))
+        links, own["seconds"]["300 poses"] = quick(robot, options.seed)
+        own["links"] = links
+        own["wall_s"] = time.perf_counter() - began
+        result[name] = own
+        _print(name, own)
+    options.out.parent.mkdir(exist_ok=True)
+    options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
+
+
+def _print(name: str, own: dict[str, Any]) -> None:
+    cover = ", ".join(f"{k} {100 * v:.1f} %" for k, v in own["coverage"].items())
+    worth = ", ".join(
+        f"{n} chosen ({own['chosen_mm'][n]:.2f} mm) = "
+        + (f"{value:.0f} random" if value else f"more than {RANDOM[-1]} random")
+        for n, value in own["random_needed"].items()
+    )
+    print(
+        f"{name}: {own['repetitions']} robots, {100 * own['kept']:.0f} % of 30 poses "
+        f"kept; CoM off by {own['before_mm']:.1f} mm "
+        f"({own['before_horizontal_mm']:.1f} horizontally) before, "
+        f"{own['after_mm']:.2f} ({own['after_horizontal_mm']:.2f}) after, worst robot "
+        f"{own['worst_repetition_mm']:.2f}\n  covered: {cover}\n  {worth}\n  "
+        f"{own['seconds']['repetition']:.2f} s a robot, 300 poses × {own['links']} "
+        f"links in {own['seconds']['300 poses']:.2f} s; {own['wall_s']:.0f} s in all",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
