@@ -27,6 +27,7 @@ from benchmarks.identification_poses import needed, robots
 from equipoise.identification.candidates import pose_candidates
 from equipoise.identification.closed_circle import Score, known_after, score
 from equipoise.identification.design import choose_poses
+from equipoise.identification.held_out import total_com
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.measured_poses import MeasuredPoses
 from equipoise.identification.pose_information import (
@@ -48,6 +49,7 @@ from equipoise.identification.simulated_poses import (
     usual_feet,
 )
 from equipoise.identification.standing_frames import standing_frames
+from equipoise.identification.statics import link_columns
 from equipoise.robot.description import Array
 
 COM_DEVIATION, TOTAL_SHARE = 0.01, 0.08
@@ -67,10 +69,23 @@ def doubt(robot: eq.Robot, offsets: bool) -> Prior:
     return Prior(COM_DEVIATION, share, *(drawn if offsets else zeroed))
 
 
-def margin(robot: eq.Robot, belief: PriorBelief) -> float:
-    """Return three standard deviations of where the CoM is over the soles [m]."""
+def com_deviation(robot: eq.Robot, belief: PriorBelief) -> float:
+    """Return the standard deviation of where the CoM is over the soles [m]."""
     lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
-    return float(3.0 * np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
+    return float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
+
+
+def tellable(robot: eq.Robot, q: Array, belief: PriorBelief) -> Array:
+    """Return a projector of x - mean onto what poses without noise tell, (nx, nx)."""
+    columns = link_columns(standing_frames(robot, q))
+    count = columns.shape[2]
+    rows = columns.reshape(-1, count) @ belief.root[:count, :count]
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    basis = vectors[:, values > 1e-12 * values[-1]]
+    root = belief.root[:count, :count]
+    projector = np.eye(len(belief.mean))
+    projector[:count, :count] = root @ basis @ basis.T @ np.linalg.inv(root)
+    return projector
 
 
 def circle(
@@ -84,13 +99,18 @@ def circle(
     noise = noise_of(feet, encoders)
     began = time.perf_counter()
     every = pose_candidates(
-        robot, CANDIDATES, options.seed, margin=margin(robot, belief)
+        robot,
+        CANDIDATES,
+        options.seed,
+        margin=options.margin * com_deviation(robot, belief),
     )
     # poses that the model itself does not stand still in are no candidates
     values = np.array(belief.mean)
     values[-12:] = 0.0
     model = TrueRobot(robot, values)
-    stood = stand_in_poses(robot, model, every, feet, encoders, rng, threads=2)
+    stood = stand_in_poses(
+        robot, model, every, feet, encoders, rng, threads=options.threads
+    )
     q = every[rng.permutation(stood.rows)]
     new, q = q[:NEW], q[NEW:]
     frames = standing_frames(robot, new)
@@ -101,10 +121,13 @@ def circle(
         for count in CHOSEN
     }
     chosen = time.perf_counter()
+    projector = tellable(robot, q, belief)
     scores: dict[str, list[Score]] = {}
-    kept = []
+    kept, hidden = [], []
     for repetition in range(options.repetitions):
         truth = draw_truth(robot, prior, rng)
+        reach = belief.mean + projector @ (truth.values - belief.mean)
+        hidden.append(total_com(frames, reach) - total_com(frames, truth.values))
         compare = repetition < options.compared
         rows = {f"chosen {n}": designs[n].rows for n in CHOSEN}
         if not compare:
@@ -113,7 +136,9 @@ def circle(
             order = rng.permutation(len(q))
             rows |= {f"random {n}": order[:n] for n in RANDOM}
         used = np.unique(np.concatenate(list(rows.values())))
-        stood = stand_in_poses(robot, truth, q[used], feet, encoders, rng, threads=2)
+        stood = stand_in_poses(
+            robot, truth, q[used], feet, encoders, rng, threads=options.threads
+        )
         still = used[stood.rows]
         for name, some in rows.items():
             place = np.flatnonzero(np.isin(still, some))
@@ -122,7 +147,7 @@ def circle(
             if name == f"chosen {CHOSEN[-1]}":
                 kept.append(len(place) / len(some))
     done = time.perf_counter()
-    return _figures(scores, options.compared, options.offsets) | {
+    return _figures(scores, hidden, options.compared, options.offsets) | {
         "mass_share": prior.mass_share,
         "kept": float(np.mean(kept)),
         "candidates": len(q),
@@ -136,31 +161,52 @@ def circle(
 
 
 def _figures(
-    scores: dict[str, list[Score]], compared: int, offsets: bool
+    scores: dict[str, list[Score]], hidden: list[Array], compared: int, offsets: bool
 ) -> dict[str, Any]:
     main = scores[f"chosen {CHOSEN[-1]}"]
-    random = {n: _rms([s.after for s in scores[f"random {n}"]]) for n in RANDOM}
     figures: dict[str, Any] = {
         "repetitions": len(main),
         "before_mm": 1e3 * _rms([s.before for s in main]),
         "before_horizontal_mm": 1e3 * _rms([s.before[:, :2] for s in main]),
         "after_mm": 1e3 * _rms([s.after for s in main]),
         "after_horizontal_mm": 1e3 * _rms([s.after[:, :2] for s in main]),
+        "no_pose_tells_mm": 1e3 * _rms(hidden),
         "worst_repetition_mm": 1e3 * max(_rms([s.after]) for s in main),
         "coverage": {
             what: float(np.mean([s.covered[what].mean() for s in main]))
             for what in main[0].covered
             if offsets or what != "offset"
         },
-        "random_mm": {n: 1e3 * value for n, value in random.items()},
-        "chosen_mm": {},
-        "random_needed": {},
     }
-    for count in CHOSEN:
-        error = _rms([s.after for s in scores[f"chosen {count}"][:compared]])
-        figures["chosen_mm"][count] = 1e3 * error
-        worth = needed(random, error)
-        figures["random_needed"][count] = worth if np.isfinite(worth) else None
+    # of what poses can tell, the chosen ones should tell more
+    parts: dict[str, Callable[[Array, Array], Array]] = {
+        "": lambda after, _: after,
+        "_horizontal": lambda after, _: after[:, :2],
+        "_tellable": lambda after, never: after - never,
+    }
+    for label, part in parts.items():
+        own = {
+            kind: {
+                n: _rms(
+                    [
+                        part(score.after, never)
+                        for score, never in zip(
+                            scores[f"{kind} {n}"][:compared],
+                            hidden[:compared],
+                            strict=True,
+                        )
+                    ]
+                )
+                for n in counts
+            }
+            for kind, counts in (("chosen", CHOSEN), ("random", RANDOM))
+        }
+        for kind, errors in own.items():
+            figures[f"{kind}{label}_mm"] = {n: 1e3 * e for n, e in errors.items()}
+        worth = {n: needed(own["random"], own["chosen"][n]) for n in CHOSEN}
+        figures[f"random_needed{label}"] = {
+            n: value if np.isfinite(value) else None for n, value in worth.items()
+        }
     return figures
 
 
@@ -191,6 +237,10 @@ def main() -> None:
     parser.add_argument("--offsets", action="store_true", help="sensors not zeroed")
     parser.add_argument("--bits", type=int, default=14, help="of the encoders")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--margin", type=float, default=3.0, help="deviations of the CoM inside"
+    )
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--robots", nargs="*", default=None)
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
@@ -213,16 +263,25 @@ def main() -> None:
 
 def _print(name: str, own: dict[str, Any]) -> None:
     cover = ", ".join(f"{k} {100 * v:.1f} %" for k, v in own["coverage"].items())
-    worth = ", ".join(
-        f"{n} chosen ({own['chosen_mm'][n]:.2f} mm) = "
-        + (f"{value:.0f} random" if value else f"more than {RANDOM[-1]} random")
-        for n, value in own["random_needed"].items()
+    worth = "; ".join(
+        f"{label}: "
+        + ", ".join(
+            f"{n} chosen ({own[f'chosen{key}_mm'][n]:.2f} mm) = "
+            + (f"{value:.0f} random" if value else f"more than {RANDOM[-1]} random")
+            for n, value in own[f"random_needed{key}"].items()
+        )
+        for key, label in (
+            ("", "3-D"),
+            ("_horizontal", "horizontal"),
+            ("_tellable", "what poses can tell"),
+        )
     )
     print(
         f"{name}: {own['repetitions']} robots, {100 * own['kept']:.0f} % of 30 poses "
         f"kept; CoM off by {own['before_mm']:.1f} mm "
         f"({own['before_horizontal_mm']:.1f} horizontally) before, "
-        f"{own['after_mm']:.2f} ({own['after_horizontal_mm']:.2f}) after, worst robot "
+        f"{own['after_mm']:.2f} ({own['after_horizontal_mm']:.2f}) after, "
+        f"{own['no_pose_tells_mm']:.2f} that no pose tells, worst robot "
         f"{own['worst_repetition_mm']:.2f}\n  covered: {cover}\n  {worth}\n  "
         f"{own['seconds']['repetition']:.2f} s a robot, 300 poses × {own['links']} "
         f"links in {own['seconds']['300 poses']:.2f} s; {own['wall_s']:.0f} s in all",

@@ -115,6 +115,26 @@ def figures(robot: Robot, seconds: float) -> dict[str, Any]:
     }
 
 
+def joints_only(seconds: float = 1.0, **changes: Any) -> Run:
+    """Return the same as a log of joints tells it: no contacts, wrenches or ZMP.
+
+    Args:
+        seconds: Duration [s].
+        changes: Fields of the run to replace.
+    """
+    rows = len(swaying(seconds=seconds).time)
+    nothing = np.zeros((rows, 0, 3))
+    return swaying(
+        seconds=seconds,
+        contact_names=(),
+        contact_position=nothing,
+        contact_force=nothing,
+        foot_wrench={},
+        supported=np.zeros(rows, dtype=bool),
+        **changes,
+    )
+
+
 def _moved(robot: Robot, step: np.ndarray) -> np.ndarray:
     import pinocchio as pin
 

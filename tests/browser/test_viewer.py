@@ -99,6 +99,21 @@ def test_scrubbing_moves_the_cursor_of_the_plots(
     assert max(charts) < 2000
 
 
+def test_gaps_of_lines_stay_gaps(browser_page: Any, replay: Window) -> None:
+    """While a foot is in the air its line ends; nothing is drawn across."""
+    page = browser_page(replay.url, **SMALL)
+    page.wait_for_function(
+        "() => Object.values(window.__viserTestpoints?.uplots ?? {}).some(item =>"
+        " item.chart.data.slice(1).some(line => line.slice(1, -1).includes(null)))"
+    )
+    joined = page.evaluate(
+        "() => Object.values(window.__viserTestpoints.uplots).filter(item =>"
+        " item.chart.data.slice(1).some(line => line.slice(1, -1).some(Number.isNaN)))"
+        ".length"
+    )
+    assert joined == 0
+
+
 def test_a_joint_slider_moves_the_com(browser_page: Any, posed: Window) -> None:
     """A number typed for a hip moves the mark of the CoM, there and on the page."""
     page = browser_page(posed.url, **SMALL)

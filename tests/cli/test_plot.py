@@ -9,6 +9,7 @@ import pytest
 from runs import swaying
 from said import Say
 
+from equipoise.robot.load import load
 from equipoise.show.quantities import WHAT
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -140,3 +141,35 @@ def test_a_file_is_replaced_only_by_force(say: Say, kept: Path, tmp_path: Path) 
     assert out.read_text() == "mine"
     assert say(kept / "one", "--out", out, "--force").status == 0
     assert "CoM x, forward" in words_in(out)
+
+
+def test_a_log_with_a_robot_is_drawn(say: Say, tmp_path: Path) -> None:
+    """Logs that do not describe their robot can be drawn, too, and are told of."""
+    file, out = tmp_path / "a.csv", tmp_path / "a.svg"
+    names = [joint for leg in load("humanoid").legs.values() for joint in leg.joints]
+    rows = [",".join(["t", *names])]
+    rows += [",".join([f"{0.1 * at:.1f}", *["0.1"] * len(names)]) for at in range(5)]
+    file.write_text("\n".join(rows), encoding="utf-8")
+    assert "name the robot: --robot URDF" in say(file, "--out", out).err
+    said = say(file, "--robot", "humanoid", "--out", out, "--what", "com,joints")
+    assert said.status == 0
+    assert "note: the log has no pose of the base" in said.err
+    assert "CoM" in words_in(out)
+
+
+def test_what_a_log_lost_is_told(say: Say, kept: Path, tmp_path: Path) -> None:
+    """A figure of a part of a run does not pass for one of the whole."""
+    whole = (kept / "one" / "run.mcap").read_bytes()
+    cut = tmp_path / "run.mcap"
+    cut.write_bytes(whole[:-500])
+    said = say(cut, "--out", tmp_path / "a.png")
+    assert said.status == 0
+    assert said.err.startswith("note: run.mcap is")
+
+
+def test_no_joint_is_no_choice(say: Say, kept: Path, tmp_path: Path) -> None:
+    """An empty list of joints is a slip, and is told as one."""
+    words = ("--what", "joints", "--joints", ",")
+    said = say(kept / "one", "--out", tmp_path / "a.png", *words)
+    assert said.status == 2
+    assert "--joints names none" in said.err

@@ -57,6 +57,10 @@ def test_nonsense_is_refused_in_a_line(tmp_path, capsys):
         ["view", str(tmp_path)],
         ["view", "humanoid", "--port", "0"],
         ["view", "--robot", "humanoid", str(tmp_path / "missing.mcap")],
+        ["view", "humanoid", "--seconds", "nan"],
+        ["view", "humanoid", "--seconds", "-1"],
+        ["view", *["any"] * 5],
+        ["view", "humanoid", "itu-biped"],
     ):
         assert run_cli(words) == 2
         assert capsys.readouterr().err.count("\n") == 1

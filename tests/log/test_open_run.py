@@ -7,6 +7,8 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
+from equipoise.log.contents import log_contents
+from equipoise.log.mcap_reader import read_run
 from equipoise.log.open_run import open_run
 from equipoise.robot.formats.export_urdf import to_urdf
 
@@ -38,6 +40,19 @@ def test_run_that_is_cut_off(tmp_path):
     found = open_run(tmp_path / "out")
     assert "of 3.00 s are whole" in found.summary["notices"][-1]
     assert 0.5 < found.time[-1] < 2.0
+
+
+def test_run_whose_figures_are_broken(tmp_path):
+    """A log is played without its figures; that they are broken is said."""
+    folder = swaying(seconds=0.1, summary={"sentence": "it sways"}).save(tmp_path / "a")
+    (folder / "summary.json").write_text('{"sentence":', encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"^\S*summary\.json: is not JSON"):
+        read_run(folder)
+    found = open_run(folder)
+    assert len(found.time) == 11
+    (notice,) = found.summary["notices"]
+    assert "summary.json: is not JSON" in notice
+    assert notice in log_contents(folder).notices
 
 
 def test_run_of_another_robot(tmp_path):

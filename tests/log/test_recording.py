@@ -187,6 +187,52 @@ def test_what_is_mended_is_told(tmp_path):
     assert found.time[-1] == pytest.approx(4.0)
 
 
+def test_wrenches_that_are_no_numbers_are_left_out(tmp_path):
+    """Rows with NaN are dropped and counted; a wrench of nothing else is none."""
+    sent = knees()
+    values = np.arange(6.0)
+    for at in range(20):
+        bad = np.full(6, np.nan) if at in (3, 4) else values + at
+        sent.append(wrench(START + at * 10 * MS, "/ft/left", "l_foot", bad))
+        sent.append(
+            wrench(START + at * 10 * MS, "/ft/right", "r_foot", values + np.inf)
+        )
+    found = read_recording(mcap_file(tmp_path, sent))
+    assert set(found.wrenches) == {"/ft/left"}
+    kept = [at for at in range(20) if at not in (3, 4)]
+    own = found.wrenches["/ft/left"]
+    np.testing.assert_allclose(own.time, 0.01 * np.array(kept), atol=1e-9)
+    np.testing.assert_array_equal(own.values, values + np.array(kept)[:, None])
+    assert noted(found, "'/ft/left': 2 rows with values that are not finite, left out")
+    assert noted(found, "'/ft/right' is left out: no row of it is of finite values")
+
+
+def test_holes_in_a_csv(tmp_path):
+    """Wrenches lack the rows that hold none; the base goes from pose to pose."""
+    axes = ("fx", "fy", "fz", "mx", "my", "mz")
+    base = ("x", "y", "z", "roll", "pitch", "yaw")
+    names = [
+        "t",
+        "l_knee",
+        *(f"l_sole.{a}" for a in axes),
+        *(f"base.{a}" for a in base),
+    ]
+    rows = [",".join(names)]
+    for at in range(5):
+        numbers = [f"{0.1 * at:.1f}", "0.5", *["1"] * 6, f"{at}", *["0"] * 5]
+        if at == 2:
+            numbers[2:] = [""] * 12
+        rows.append(",".join(numbers))
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(rows), encoding="utf-8")
+    found = read_recording(file)
+    np.testing.assert_allclose(found.wrenches["l_sole"].time, [0.0, 0.1, 0.3, 0.4])
+    assert found.base_pose is not None
+    np.testing.assert_allclose(found.base_pose[:, 0], [0, 1, 2, 3, 4], atol=1e-12)
+    for columns in ("l_sole", "base"):
+        assert noted(found, f"columns {columns}.*: 1 row with values that are not")
+
+
 def test_base_from_odometry_transforms_or_poses(tmp_path):
     """Odometry goes before /tf, /tf before stamped poses; goals are no base."""
     times = [START + at * 10 * MS for at in range(20)]

@@ -238,3 +238,26 @@ def test_lines_differ_for_all_readers(colours, reader):
     ]
     assert min(apart) > 13.0
     assert set(LIGHT) == set(DARK)
+
+
+def test_what_a_recording_lacks_is_told() -> None:
+    """A log without efforts and wrenches has no torques and no ZMP, and says why."""
+    run = swaying()
+    rows, nothing = len(run.time), np.zeros((len(run.time), 0, 3))
+    bare = swaying(
+        contact_names=(),
+        contact_position=nothing,
+        contact_force=nothing,
+        foot_wrench={},
+        supported=np.zeros(rows, dtype=bool),
+        effort=np.zeros_like(run.effort),
+    )
+    assert {"zmp", "zmp-margin", "sole", "forces", "torques"}.isdisjoint(
+        available(bare)
+    )
+    for name, reason in (
+        ("zmp", "it needs the wrenches of both feet"),
+        ("torques", "no torques of drives"),
+    ):
+        with pytest.raises(EquipoiseError, match=reason):
+            charts(bare, [name])

@@ -10,11 +10,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from runs import swaying
+from runs import joints_only, swaying
 
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.load import load
 from equipoise.robot.mesh import Mesh
+from equipoise.show.bodies import MOST_TRIANGLES
 from equipoise.show.replay import replay, replay_script
 from equipoise.show.replay_data import MOST_FRAMES, frame_rows, replay_bytes
 from equipoise.show.report import report
@@ -183,7 +184,9 @@ def test_every_robot_and_the_shortest_run(robot):
     packed = unpack(zlib.decompress(base64.b64decode(data.group(1))))
     assert packed["frames"] == 1
     assert packed["height"] > 0.1
-    assert sum(solid["triangles"] for solid in packed["solids"]) < 40_000
+    assert sum(solid["triangles"] for solid in packed["solids"]) < (
+        1.1 * MOST_TRIANGLES
+    )
 
 
 def test_nothing_to_see_is_a_replay():
@@ -226,3 +229,12 @@ def test_names_in_the_replay_are_escaped():
     """A robot's name cannot become markup."""
     robot = dataclasses.replace(load("humanoid"), name='"><img src=x>')
     assert "<img" not in replay(swaying(robot, seconds=0.0))
+
+
+def test_legend_names_what_there_is():
+    """A run without forces, plan and ZMP has none of them in its legend."""
+    full, words = replay(swaying()), ("ZMP", "support polygon", "ground force")
+    assert all(f"</i>{word}" in full for word in (*words, "left footprint"))
+    bare = replay(joints_only(seconds=0.1, references={}))
+    assert "</i>CoM" in bare
+    assert not any(f"</i>{word}" in bare for word in (*words, "planned"))

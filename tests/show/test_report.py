@@ -212,3 +212,33 @@ def test_ten_noisy_seconds_at_1_khz_stay_small():
         effort=quiet.effort + rng.standard_normal(quiet.effort.shape),
     )
     assert len(report(run, "noise", "").encode()) < LARGEST_BYTES
+
+
+def test_methods_of_a_paper_are_a_table():
+    """What a paper compares stands side by side, its assumptions with the others."""
+    method = {
+        "method": "CCG <1>",
+        "com_error_m": {"mean": 0.0034, "max": 0.0088, "min": 0.0003},
+        "zmp_inside_share": 0.36,
+        "time_a_point_s": 0.0008,
+        "steps_done": 3,
+        "fell_at_s": 6.94,
+    }
+    printed = {"com_error_m": {"mean": 0.02}, "time_a_point_s": 0.0004}
+    paper = {"ccg": method, "printed": printed, "assumptions": ["feet apart"]}
+    page = report(swaying(summary={"paper": paper}), "walk", "equipoise walk")
+    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    (own,) = [row for row in rows if "CCG &lt;1&gt;" in row]
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", own)
+    assert cells[1:] == [
+        "3.4 mm",
+        "8.8 mm",
+        "0.3 mm",
+        "36 %",
+        "0.8 ms",
+        "falls at 6.94 s, 3 steps",
+    ]
+    (first,) = [row for row in rows if "as printed in the paper" in row]
+    assert "stays up" in first
+    assert rows.index(first) < rows.index(own)
+    assert "<li>feet apart</li>" in page

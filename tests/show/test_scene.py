@@ -6,6 +6,7 @@ import pytest
 from runs import swaying
 
 import equipoise as eq
+from equipoise.kinematics.stance import sole_pose
 from equipoise.show.bodies import joint_poses, robot_bodies
 from equipoise.show.scene import RobotScene, RunScene
 
@@ -47,6 +48,19 @@ def test_few_triangles_are_enough(g1_urdf) -> None:
     robot = eq.load(g1_urdf)
     count = sum(len(body.mesh.triangles) for body in robot_bodies(robot, 20_000))
     assert count < 1.3 * 20_000
+
+
+def test_large_parts_keep_their_shape(g1_urdf) -> None:
+    """Limbs get more of few triangles than small parts that are finer."""
+    fine, coarse = (
+        {body.name: body.mesh for body in robot_bodies(eq.load(g1_urdf), most)}
+        for most in (10**9, 20_000)
+    )
+    for name in ("left_hip_roll_joint", "left_knee_joint"):
+        sizes = [np.ptp(meshes[name].vertices, axis=0) for meshes in (fine, coarse)]
+        np.testing.assert_allclose(sizes[1], sizes[0], rtol=0.1, atol=2e-3)
+    longest = max(coarse, key=lambda name: np.ptp(coarse[name].vertices, axis=0).max())
+    assert len(coarse[longest].triangles) > 20_000 / len(coarse)
 
 
 def test_a_robot_whose_meshes_are_lost_is_drawn(g1_urdf, tmp_path) -> None:
@@ -131,4 +145,17 @@ def test_without_contacts_loaded_feet_make_the_polygon() -> None:
     scene = RunScene(bare)
     loaded = int(np.argmax(bare.foot_wrench["left"][:, 2]))
     assert len(scene.moment(loaded).support) >= 3
-    assert scene.moment(loaded).forces == ()
+    for arrow, side in zip(scene.moment(loaded).forces, bare.foot_wrench, strict=True):
+        pose = sole_pose(bare.robot, bare.q[loaded], side)
+        wrench = bare.foot_wrench[side][loaded]
+        weight = bare.robot.mass * 9.80665
+        scale = 0.6 * bare.robot.longest_limb / weight
+        force = pose[:3, :3] @ wrench[:3]
+        np.testing.assert_allclose(arrow.end - arrow.start, scale * force, atol=1e-12)
+        # about the centre of pressure nothing turns the foot along the sole
+        place = (np.linalg.inv(pose) @ [*arrow.start, 1.0])[:3]
+        rest = wrench[3:] - np.cross(place, wrench[:3])
+        np.testing.assert_allclose([place[2], *rest[:2]], 0.0, atol=1e-9)
+    assert scene.touches
+    floating = int(np.argmin(bare.foot_wrench["left"][:, 2]))
+    assert scene.moment(floating).forces == ()

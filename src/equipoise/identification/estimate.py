@@ -88,15 +88,18 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
     for _ in range(MOST_ROUNDS):
         shares = np.sqrt(weights)[:, None] / scales[GROUP]
         scaled = design * shares[..., None]
-        fit = _fit(scaled.reshape(-1, design.shape[2]), (wanted * shares).reshape(-1))
-        before, moved = moved, fit.moved
+        before = moved
+        moved, taken = _quick_fit(scaled, wanted * shares)
         misfit = wanted - design @ moved
-        taken = np.sum((scaled @ fit.shrunk) ** 2, axis=2)
         scales = _noise_scales(misfit, weights, taken)
         size = np.linalg.norm(misfit / scales[GROUP], axis=1)
         weights = np.minimum(1.0, limit / np.maximum(size, 1e-300))
         if np.abs(moved - before).max() < SETTLED:
             break
+    shares = np.sqrt(weights)[:, None] / scales[GROUP]
+    scaled = design * shares[..., None]
+    fit = _fit(scaled.reshape(-1, design.shape[2]), (wanted * shares).reshape(-1))
+    moved = fit.moved
     spread = belief.root @ fit.shrunk
     mean = belief.mean + belief.root @ moved
     return Estimate(
@@ -121,6 +124,29 @@ class _Fit:
     singular_values: Array
     directions: Array
     shrunk: Array
+
+
+def _quick_fit(design: Array, wanted: Array) -> tuple[Array, Array]:
+    """Return the same u by normal equations, good enough to find the weights.
+
+    Args:
+        design: Shape (n, 6, nx).
+        wanted: Shape (n, 6).
+
+    Returns:
+        u, and how much of each equation it has used up, shape (n, 6).
+    """
+    rows = design.reshape(-1, design.shape[2])
+    normal = rows.T @ rows
+    normal[np.diag_indices_from(normal)] += 1.0
+    try:
+        root = np.linalg.cholesky(normal)
+    except np.linalg.LinAlgError:  # a prior so vague that squares lose all digits
+        fit = _fit(rows, wanted.reshape(-1))
+        return fit.moved, np.sum((design @ fit.shrunk) ** 2, axis=2)
+    spread = np.linalg.solve(root, rows.T)
+    moved = np.linalg.solve(root.T, spread @ wanted.reshape(-1))
+    return moved, np.sum(spread**2, axis=0).reshape(wanted.shape)
 
 
 def _fit(design: Array, wanted: Array) -> _Fit:

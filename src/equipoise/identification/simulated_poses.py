@@ -73,12 +73,12 @@ def usual_encoders(step: float = ENCODER_STEP) -> Encoders:
 
 def noise_of(feet: FootSensors, encoders: Encoders) -> SensorNoise:
     """Return what the estimate should know of sensors in the simulator."""
-    deviations = (
+    force, torque = (
         float(np.sqrt(np.mean(np.square(part.deviation))))
         for part in (feet.force, feet.torque)
     )
     step = float(np.sqrt(np.mean(np.square(encoders.position.step)) / 12.0))
-    return SensorNoise(*deviations, joint=step)
+    return SensorNoise(force, torque, step)
 
 
 def draw_truth(
@@ -149,10 +149,13 @@ def stand_in_poses(
     moved = np.linalg.norm(np.ptp(centre, axis=1), axis=1)
     good = moved < STILL * centre[:, -1, 2]
     least = LEAST_LOAD * truth.robot.mass * world.gravity
+    points, forces = (
+        part.reshape(len(flat), -1, 3)
+        for part in (trace.contact_position, trace.contact_force)
+    )
     wrenches = {}
     for at, side in enumerate(FEET):
-        points = (part.reshape(len(flat), -1, 3) for part in _contacts(trace))
-        true = foot_wrench(truth.robot, flat, world.contacts, *points, side)
+        true = foot_wrench(truth.robot, flat, world.contacts, points, forces, side)
         parts = [
             (values + noise.added(values.shape, rng)).reshape(rows, samples, 3)
             for values, noise in zip(true, (feet.force, feet.torque), strict=True)
@@ -184,10 +187,6 @@ def _hold(fleet: Fleet, position: Array, steps: int, every: int) -> FleetTrace:
     told = np.broadcast_to(position, (steps, *position.shape))
     still = np.zeros_like(told)
     return fleet.advance(Command(told, still, still), every)
-
-
-def _contacts(trace: FleetTrace) -> tuple[Array, Array]:
-    return trace.contact_position, trace.contact_force
 
 
 def _cut_normal(rng: np.random.Generator, shape: tuple[int, int]) -> Array:

@@ -75,7 +75,7 @@ class Messages:
                 layout.get(rows, path, count)
                 for layout, rows in zip(self.layouts, self.rows, strict=True)
             ]
-            return np.concatenate(parts)
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
         except (KeyError, ValueError) as error:
             raise EquipoiseError(
                 f"topic '{self.topic}': '{path}' is missing or differs in length"

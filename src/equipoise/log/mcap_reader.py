@@ -186,7 +186,7 @@ class _Reading:
     def rows(self, topic: str, values: NDArray[Any]) -> Array:
         if not np.array_equal(self.messages[topic].times, self.times):
             raise EquipoiseError(f"'{topic}' and '{JOINT_STATES}' differ in time")
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False)
 
     def by_degree(self, messages: Messages, names: str, path: str) -> Array:
         """Return a column for each of the robot's degrees of freedom, by name."""

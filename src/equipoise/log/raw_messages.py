@@ -66,6 +66,7 @@ class RawTopic:
         if len(sizes) != 1:
             return None
         joined = b"".join(data for _, data in self._blocks)
+        self._blocks = [(len(self.times), joined)]  # logs are large: no second copy
         return np.frombuffer(joined, dtype=np.uint8).reshape(-1, sizes.pop())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ THINNEST, THICKEST = 0.08, 0.3
 SAME_PLACE = 0.01
 SOLE_THICKNESS = 0.02
 # Triangles of a whole robot that are enough for the eye.
-MOST_TRIANGLES = 60_000
+MOST_TRIANGLES = 40_000
 # A mesh keeps at least this many, however many others there are.
 LEAST_TRIANGLES = 200
 
@@ -69,20 +69,15 @@ def robot_bodies(
     """
     pieces = [*_shaped(robot)]
     pieces += _capsules(robot, {piece.joint for piece in pieces})
-    total = sum(len(piece.mesh.triangles) for piece in pieces)
-    share = min(1.0, most_triangles / max(total, 1))
     bodies, counts = [], dict.fromkeys(range(robot.model.njoints), 0)
-    for joint, colour in dict.fromkeys((p.joint, p.colour) for p in pieces):
-        mesh = weld(
-            join_meshes(
-                p.mesh for p in pieces if (p.joint, p.colour) == (joint, colour)
-            )
-        )
-        if share < 1.0:
-            mesh = coarser(
-                mesh, max(round(share * len(mesh.triangles)), LEAST_TRIANGLES)
-            )
-        mesh = creased(mesh)
+    keys = list(dict.fromkeys((p.joint, p.colour) for p in pieces))
+    solids = [
+        weld(join_meshes(p.mesh for p in pieces if (p.joint, p.colour) == key))
+        for key in keys
+    ]
+    budgets = _budgets(solids, most_triangles)
+    for (joint, colour), solid, budget in zip(keys, solids, budgets, strict=True):
+        mesh = creased(coarser(solid, budget))
         counts[joint] += 1
         number = f"-{counts[joint]}" if counts[joint] > 1 else ""
         bodies.append(Body(f"{robot.model.names[joint]}{number}", joint, mesh, colour))
@@ -101,6 +96,25 @@ def joint_poses(robot: Robot, q: ArrayLike) -> Array:
     """
     pin.forwardKinematics(robot.model, robot.data, np.asarray(q))
     return np.array([pin.SE3ToXYZQUAT(pose) for pose in robot.data.oMi])
+
+
+def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:
+    """Return how many triangles each mesh may keep: as many as it is large.
+
+    What a mesh does not need goes to the others. Small parts are often the finest of
+    a robot, and would take the triangles that its limbs are seen by.
+    """
+    needs = np.array([len(mesh.triangles) for mesh in meshes])
+    sizes = np.array(
+        [float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in meshes]
+    )
+    budgets = np.zeros(len(meshes), dtype=np.int64)
+    left, size_left = most, float(sizes.sum())
+    for at in np.argsort(needs / np.maximum(sizes, 1e-9), kind="stable"):
+        share = round(left * sizes[at] / max(size_left, 1e-9))
+        budgets[at] = max(min(needs[at], share), LEAST_TRIANGLES)
+        left, size_left = max(left - int(budgets[at]), 0), size_left - sizes[at]
+    return [int(budget) for budget in budgets]
 
 
 def _shaped(robot: Robot) -> Iterator[_Piece]:

@@ -11,7 +11,7 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
-from equipoise.robot.description import Array
+from equipoise.robot.description import Array, Colour
 from equipoise.show import scene_colours as colours
 from equipoise.show.camera import Camera
 from equipoise.show.caption import Caption
@@ -39,11 +39,6 @@ COM_SHARE, ZMP_SHARE, LINE_SHARE = 0.014, 0.009, 0.0032
 ARROW_SHARE = 0.012
 # Lines lie this share of a limb above the ground, which would hide half of them.
 LIFT = 0.002
-LEGEND = (
-    ("CoM", colours.COM),
-    ("ZMP", colours.ZMP),
-    ("support, forces", colours.SUPPORT),
-)
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,10 @@ class Film:
         around = scene.surroundings
         opacity = 0.45 if style.see_through else 1.0
         items = [Item(body.mesh, body.colour, opacity) for body in scene.bodies]
-        items += [Item(box(block.size), colours.BOX) for block in around.boxes]
+        # older logs tell where boxes were, and not how large
+        blocks = around.boxes[: scene.run.boxes.shape[1]]
+        self._boxes = len(blocks)
+        items += [Item(box(block.size), colours.BOX) for block in blocks]
         items += [Item(box(block.size), colours.WALL) for block in around.walls]
         self._walls = np.array([block.pose for block in around.walls]).reshape(-1, 7)
         ground = None if around.ground is None else Item(around.ground, colours.GROUND)
@@ -101,7 +99,7 @@ class Film:
         )
         figures = scene.run.summary
         title = figures.get("sentence", "") if style.title is None else style.title
-        self._caption = Caption(title=str(title), legend=LEGEND)
+        self._caption = Caption(title=str(title), legend=_legend(scene))
         self._limb = scene.run.robot.longest_limb
         self._path = _smoothed(scene.run.time, scene.run.com)
         self._camera = self._fitted()
@@ -111,7 +109,7 @@ class Film:
         row = self.scene.row_at(time)
         moment = self.scene.moment(row)
         poses = [moment.joint_poses[body.joint] for body in self.scene.bodies]
-        poses += [*moment.boxes, *self._walls]
+        poses += [*moment.boxes[: self._boxes], *self._walls]
         picture = self._renderer.picture(
             self._camera_at(row),
             np.array(poses).reshape(-1, 7),
@@ -256,6 +254,14 @@ def picture_time(scene: RunScene, at: float | None) -> float:
             f"no picture at {at:g} s: the run goes from {first:g} s to {last:g} s"
         )
     return at
+
+
+def _legend(scene: RunScene) -> tuple[tuple[str, Colour], ...]:
+    """Return what the marks are, of those that there are."""
+    marks = [("CoM", colours.COM, True)]
+    marks += [("ZMP", colours.ZMP, bool(scene.run.supported.any()))]
+    marks += [("support, forces", colours.SUPPORT, scene.touches)]
+    return tuple((words, colour) for words, colour, there in marks if there)
 
 
 def _ends(scene: RunScene) -> tuple[float, float]:

@@ -46,6 +46,7 @@ vertical-align:top}
 tbody th{font-weight:400;color:var(--soft)}
 thead th{font-weight:600}
 td{font-variant-numeric:tabular-nums}
+th,thead~tbody td{overflow-wrap:normal}
 ul{margin:0;padding-left:1.2rem}
 pre{background:var(--fill);padding:10px 12px;border-radius:6px;white-space:pre-wrap;
 margin:0;font-size:.9rem}

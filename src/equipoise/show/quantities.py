@@ -157,7 +157,11 @@ def _no_com_reference(run: Run) -> str | None:
 
 
 def _no_support(run: Run) -> str | None:
-    return None if run.supported.any() else "nothing ever carried the robot"
+    if run.supported.any():
+        return None
+    if run.contact_names:
+        return "nothing ever carried the robot"
+    return "the run has no ZMP: it needs the wrenches of both feet"
 
 
 def _no_wrench(run: Run) -> str | None:
@@ -174,6 +178,10 @@ def _no_joints(run: Run) -> str | None:
     return None if run.effort.shape[1] else f"{run.robot.name} has no joints"
 
 
+def _no_torques(run: Run) -> str | None:
+    return None if run.effort.any() else "the run has no torques of drives"
+
+
 _KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
         "com": _Kind("centre of mass, against its plan", _never, _com),
@@ -184,7 +192,7 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         ),
         "sole": _Kind("where each sole is pressed", _no_wrench, sole_charts),
         "forces": _Kind("ground forces of the feet", _no_forces, _forces),
-        "torques": _Kind("torques of drives, the largest", _no_joints, torque_charts),
+        "torques": _Kind("torques of drives, the largest", _no_torques, torque_charts),
         "joints": _Kind(
             "angles of joints, those that move most", _no_joints, angle_charts
         ),

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from equipoise.log.run import Run
 from equipoise.show.markup import element, text
-from equipoise.show.replay_data import MOST_TRIANGLES, replay_bytes
+from equipoise.show.replay_data import replay_bytes
 from equipoise.show.scene import RunScene
 
 SCRIPTS = ("replay_gl.js", "replay_view.js", "replay.js")
@@ -16,16 +16,6 @@ STYLE = "replay.css"
 NO_REPLAY = (
     "Here the run is replayed in three dimensions; that needs a browser with scripts "
     "and WebGL 2. All else on this page can be read without."
-)
-# What the marks are: class of the sample, words.
-MARKS = (
-    ("point c0", "CoM"),
-    ("point c1", "ZMP"),
-    ("area c2", "support polygon"),
-    ("c2", "ground force"),
-    ("area c3", "left footprint"),
-    ("area c4", "right footprint"),
-    ("dashed reference", "planned"),
 )
 # Azimuth and elevation of the camera [degrees].
 VIEWS = (
@@ -56,12 +46,13 @@ def replay(run: Run) -> str:
     Args:
         run: The run.
     """
-    content = zlib.compress(replay_bytes(RunScene(run, MOST_TRIANGLES)), 9)
+    scene = RunScene(run)
+    content = zlib.compress(replay_bytes(scene), 9)
     data = base64.b64encode(content).decode("ascii")
     return "".join(
         [
             element("p", text(NO_REPLAY), id="replay-none"),
-            _player(run),
+            _player(scene),
             element("script", data, type="application/octet-stream", id="replay-data"),
         ]
     )
@@ -81,8 +72,23 @@ def _resource(name: str) -> str:
     return files("equipoise.show").joinpath(name).read_text(encoding="utf-8")
 
 
-def _player(run: Run) -> str:
-    label = f"Replay of {run.robot.name} in three dimensions"
+def _marks(scene: RunScene) -> list[tuple[str, str]]:
+    """Return what there is to see in a run: class of its sample, words."""
+    stood = {print_.side for print_ in scene.footprints}
+    marks = (
+        ("point c0", "CoM", True),
+        ("point c1", "ZMP", bool(scene.run.supported.any())),
+        ("area c2", "support polygon", scene.touches),
+        ("c2", "ground force", scene.touches),
+        ("area c3", "left footprint", "left" in stood),
+        ("area c4", "right footprint", "right" in stood),
+        ("dashed reference", "planned", any(path.planned for path in scene.paths)),
+    )
+    return [(style, words) for style, words, there in marks if there]
+
+
+def _player(scene: RunScene) -> str:
+    label = f"Replay of {scene.run.robot.name} in three dimensions"
     canvas = element("canvas", tabindex=0, role="img", aria_label=label)
     views = [
         element("button", text(words), type="button", data_view=angles)
@@ -90,7 +96,7 @@ def _player(run: Run) -> str:
     ]
     samples = [
         element("span", element("i", class_=style), text(words))
-        for style, words in MARKS
+        for style, words in _marks(scene)
     ]
     parts = [
         element(

@@ -39,7 +39,6 @@ from equipoise.show.scene_colours import (
 
 # The eye wants no more [Hz]; long runs get less, to stay small.
 FASTEST, MOST_FRAMES = 50.0, 1200
-MOST_TRIANGLES = 40_000
 LARGEST_16 = 32767
 # Ground that is nearer to a plane is drawn as one, without an end [m].
 FLAT_ENOUGH = 1e-3

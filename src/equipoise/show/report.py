@@ -13,12 +13,22 @@ from equipoise.show.ground_map import ground_map
 from equipoise.show.labels import readable_figures, value_with_unit
 from equipoise.show.markup import element, listing, table, text
 from equipoise.show.page import page, section
+from equipoise.show.paper_table import paper_table
 from equipoise.show.plots import time_plot
 from equipoise.show.quantities import available, charts
 from equipoise.show.replay import replay, replay_script, replay_style
 
 # Keys of the summary that have a place of their own.
-ELSEWHERE = ("sentence", "achieved", "checks", "warnings", "assumptions", "versions")
+ELSEWHERE = (
+    "sentence",
+    "achieved",
+    "checks",
+    "warnings",
+    "assumptions",
+    "versions",
+    "notices",
+    "paper",
+)
 
 
 def report(run: Run, title: str, reproduce: str) -> str:
@@ -28,11 +38,14 @@ def report(run: Run, title: str, reproduce: str) -> str:
         run: The run. Of its summary, ``sentence`` says what happened, ``achieved``
             whether the robot did it, ``checks`` is a list of mappings with name,
             value, limit, unit and passed, ``versions`` maps programs to versions,
-            ``warnings`` is a list of sentences; the rest are figures.
+            ``warnings``, ``assumptions`` and ``notices`` are lists of sentences,
+            ``paper`` holds what :func:`~equipoise.show.paper_table.paper_table` shows;
+            the rest are figures.
         title: What was asked.
         reproduce: The command that does it again.
     """
     figures = run.summary
+    paper = figures.get("paper", {})
     return page(
         title,
         _opening(figures, title),
@@ -41,6 +54,7 @@ def report(run: Run, title: str, reproduce: str) -> str:
             "Figures",
             element("div", _checks(figures), _figures(figures), class_="columns"),
         ),
+        section("Compared", paper_table(paper) if paper else ""),
         section(
             "Centre of mass and ZMP",
             element(
@@ -60,9 +74,16 @@ def report(run: Run, title: str, reproduce: str) -> str:
         section(
             "Warnings", _texts([*run.robot.warnings, *figures.get("warnings", [])])
         ),
+        section("Notices", _texts(figures.get("notices", []))),
         section(
             "Assumptions",
-            _texts([*run.robot.assumptions, *figures.get("assumptions", [])]),
+            _texts(
+                [
+                    *run.robot.assumptions,
+                    *figures.get("assumptions", []),
+                    *paper.get("assumptions", []),
+                ]
+            ),
         ),
         section("Reproduce", _reproduce(figures, reproduce)),
         style=replay_style(),

@@ -168,6 +168,12 @@ class RunScene:
             found.append(Path("ZMP", run.zmp, ZMP, False))
         return tuple(found)
 
+    @cached_property
+    def touches(self) -> bool:
+        """Whether the ground ever pushes: there are forces and a support polygon."""
+        loaded = (loads.any() for loads in self._loaded.values())
+        return bool(np.any(self.run.contact_force) or any(loaded))
+
     def row_at(self, time: float) -> int:
         """Return the row nearest to a time [s]."""
         times = self.run.time

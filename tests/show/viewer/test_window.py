@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from runs import swaying
+from runs import joints_only, swaying
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
@@ -184,3 +184,23 @@ def test_every_robot_can_be_posed(robot):
         assert np.isfinite(window.content.marks.com_position).all()
     finally:
         window.stop()
+
+
+def test_numbers_of_a_recording_without_wrenches():
+    """Where nobody knows what carries the robot, it is not said to fly."""
+    bare = joints_only(seconds=0.2)
+    with view(bare, port=PORT, block=False) as window:
+        assert "no ZMP" in window.content._numbers.content
+
+
+def test_all_of_a_short_way_is_seen():
+    """The camera looks at the middle of the way, from farther than at a robot."""
+    run = swaying(seconds=1.0)
+    com = run.com + np.linspace([-0.4, 0, 0], [0.4, 0, 0], len(run.time))
+    with view(swaying(seconds=1.0, com=com), port=PORT, block=False) as window:
+        near = np.linalg.norm(window._server.initial_camera.position[:2])
+        middle = window._server.initial_camera.look_at
+    with view(run, port=PORT, block=False) as window:
+        before = np.linalg.norm(window._server.initial_camera.position[:2])
+    assert middle[0] == pytest.approx(np.mean([com[0, 0], com[-1, 0]]), abs=0.1)
+    assert near > before + 0.2

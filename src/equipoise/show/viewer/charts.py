@@ -141,7 +141,7 @@ class ChartPanel:
         self._page = self._wanted_page()
         with self._server.atomic():
             for item in (*self._plots, *self._joint_plots):
-                item.plot.data = _data(item.chart, self._page)
+                _fill(item.plot, item.chart, self._page)
 
     def _add(self, chart: Chart) -> _Plot:
         head = self._server.gui.add_html(_head(chart, self._time))
@@ -158,6 +158,7 @@ class ChartPanel:
             height=HEIGHT,
             padding=(6, 10, 0, 0),
         )
+        _fill(plot, chart, self._page)
         return _Plot(chart, head, plot)
 
 
@@ -193,6 +194,22 @@ def _data(chart: Chart, page: Page) -> tuple[Array, ...]:
     gap = np.array([np.nan])
     times = np.concatenate([[page.start - 1e-9], at, [page.end + 1e-9]])
     return (times, *(np.concatenate([gap, v[chosen], gap]) for v in lines))
+
+
+def _fill(plot: viser.GuiUplotHandle, chart: Chart, page: Page) -> None:
+    """Draw a page of a chart.
+
+    Arrays of numbers are sent as such, and the plot joins what is on both sides of a
+    NaN; only a line that is sent as a list can have a gap, which is None.
+    """
+    times, *lines = _data(chart, page)
+    sent: list[Any] = [times]
+    for values in lines:
+        if np.isfinite(values[1:-1]).all():
+            sent.append(values)
+        else:
+            sent.append([v if np.isfinite(v) else None for v in values.tolist()])
+    plot.data = sent  # type: ignore[assignment]
 
 
 def _head(chart: Chart, time: float) -> str:

@@ -22,7 +22,11 @@ FIELD_OF_VIEW = np.deg2rad(35.0)
 
 
 def look_at(
-    server: viser.ViserServer, middle: Array, reach: float, height: float
+    server: viser.ViserServer,
+    middle: Array,
+    reach: float,
+    height: float,
+    depth: float = 0.0,
 ) -> None:
     """Set the light, and the camera of whoever comes or resets the view.
 
@@ -31,12 +35,13 @@ def look_at(
         middle: What is in the middle of the view, on the ground [m], shape (2,).
         reach: Width of what should be seen [m].
         height: Of the robot [m].
+        depth: How far before the middle it may stand [m].
     """
     server.scene.world_axes.visible = False
     _light(server)
     target = np.array([*middle, 0.47 * height])
     away = 0.5 * max(1.25 * height, reach) / np.tan(0.5 * FIELD_OF_VIEW)
-    offset = 1.1 * away * FROM / np.linalg.norm(FROM)
+    offset = (1.1 * away + depth) * FROM / np.linalg.norm(FROM)
     camera = server.initial_camera
     camera.look_at = target
     camera.position = target + offset

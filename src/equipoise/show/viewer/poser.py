@@ -181,8 +181,10 @@ class Poser:
                 "the support polygon"
             )
         else:
-            balanced = False
-            lines.append("no sole touches the ground")
+            balanced = not self._robot.soles
+            lines.append(
+                "no sole is known" if balanced else "no sole touches the ground"
+            )
         self.marks.set_balanced(balanced)
         name = html.escape(self._robot.name)
         self._numbers.content = (

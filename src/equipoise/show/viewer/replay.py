@@ -123,12 +123,12 @@ class Replay:
     def _look(self, apart: float, size: float) -> None:
         height = HEIGHT_OF_COM * max(float(r.com[0, 2]) for r in self._runs.values())
         reach = (len(self.stages) - 1) * apart * 1.6
-        middle = np.zeros(2)
-        if not self._follow.value:
-            ways = [stage.way_at(0.5 * self.player.clock.end) for stage in self.stages]
-            middle = np.mean(ways, axis=0)
-            reach += max(stage.travel for stage in self.stages)
-        look_at(self._server, middle, reach, max(height, size))
+        middle, depth = np.zeros(2), 0.0
+        if not self._follow.value:  # all of the way is seen, its near end as well
+            middle = np.mean([stage.middle for stage in self.stages], axis=0)
+            depth = 0.5 * max(stage.travel for stage in self.stages)
+            reach += 2.0 * depth
+        look_at(self._server, middle, reach, max(height, size), depth)
 
     def _show(self, at: float) -> None:
         now = time.monotonic()
@@ -179,7 +179,9 @@ def _numbers(runs: Mapping[str, Run], stages: list[Stage], at: float) -> str:
         row = stage.scene.row_at(at)
         x, y, z = run.com[row]
         margin = MM * run.zmp_margin[row]
-        zmp = f"ZMP {margin:.0f} mm inside" if np.isfinite(margin) else "in the air"
+        # without contacts and both feet's wrenches nobody knows
+        nothing = "in the air" if run.contact_names or run.supported.any() else "no ZMP"
+        zmp = f"ZMP {margin:.0f} mm inside" if np.isfinite(margin) else nothing
         if margin < 0.0:
             zmp = f'<b style="color:{LIGHT["bad"]}">ZMP {-margin:.0f} mm outside</b>'
         past = [event.text for event in run.events if event.time <= at]

@@ -93,6 +93,11 @@ class Stage:
         return np.array([np.interp(time, times, self._way[:, n]) for n in (0, 1)])
 
     @property
+    def middle(self) -> Array:
+        """Middle of the places that the robot goes to [m], shape (2,)."""
+        return np.asarray(0.5 * (self._way.min(axis=0) + self._way.max(axis=0)))
+
+    @property
     def travel(self) -> float:
         """How far apart the places are that the robot goes to [m]."""
         return float(np.ptp(self._way, axis=0).max())
