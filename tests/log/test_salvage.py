@@ -16,6 +16,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_reader import read_run
 from equipoise.log.mcap_writer import write_mcap
 from equipoise.log.run import Run
+from equipoise.log.salvage import read_whole
 from equipoise.robot.model import Robot
 
 ARRAYS = ("time", "q", "v", "a", "effort", "com", "zmp", "zmp_margin", "boxes")
@@ -215,3 +216,17 @@ def _rows_before(content: bytes, place: int) -> int:
     except Exception:  # the file ends here
         return rows
     return rows
+
+
+def test_reasons_are_words(tmp_path):
+    """What is no MCAP file, or is changed within, is told without its bytes."""
+    (tmp_path / "a.mcap").write_text("not an MCAP file at all", encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"\(it does not begin as one\)$"):
+        read_whole(tmp_path / "a.mcap")
+    file = swaying(seconds=0.5).save(tmp_path / "run") / "run.mcap"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+    damage = read_whole(file).damage
+    assert damage is not None
+    assert not any(character.isdigit() for character in damage.reason)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from runs import GRAVITY, swaying
+from runs import GRAVITY, joints_only, swaying
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.stance import sole_pose
@@ -242,16 +242,7 @@ def test_lines_differ_for_all_readers(colours, reader):
 
 def test_what_a_recording_lacks_is_told() -> None:
     """A log without efforts and wrenches has no torques and no ZMP, and says why."""
-    run = swaying()
-    rows, nothing = len(run.time), np.zeros((len(run.time), 0, 3))
-    bare = swaying(
-        contact_names=(),
-        contact_position=nothing,
-        contact_force=nothing,
-        foot_wrench={},
-        supported=np.zeros(rows, dtype=bool),
-        effort=np.zeros_like(run.effort),
-    )
+    bare = joints_only(effort=np.zeros_like(swaying().effort))
     assert {"zmp", "zmp-margin", "sole", "forces", "torques"}.isdisjoint(
         available(bare)
     )

@@ -16,9 +16,13 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from mcap import records
 from mcap.data_stream import ReadDataStream
-from mcap.exceptions import EndOfFile
+from mcap.exceptions import EndOfFile, InvalidMagic
 from mcap.opcode import Opcode
-from mcap.stream_reader import StreamReader, get_chunk_data_stream
+from mcap.stream_reader import (
+    CRCValidationError,
+    StreamReader,
+    get_chunk_data_stream,
+)
 
 from equipoise.log.layout import Bytes
 from equipoise.log.message_rows import rows_at
@@ -150,9 +154,19 @@ def read_raw(
         if not salvage:
             raise
         cut_off = isinstance(error, EndOfFile)
-        reason = str(error) or type(error).__name__
-        log.damage = Damage(cut_off, reason, None if log.complete else latest)
+        log.damage = Damage(cut_off, _reason(error), None if log.complete else latest)
     return log
+
+
+def _reason(error: Exception) -> str:
+    """Return a few words that somebody understands who has never seen the bytes."""
+    match error:
+        case InvalidMagic():
+            return "it does not begin as one"
+        case CRCValidationError():
+            return f"a checksum of its {type(error.record).__name__.lower()}s is wrong"
+        case _:
+            return str(error) or type(error).__name__
 
 
 class _Reader(StreamReader):

@@ -11,6 +11,7 @@ from runs import joints_only, swaying
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
+from equipoise.show.scene_colours import COM
 from equipoise.show.viewer import view
 from equipoise.show.viewer.charts import _data
 from equipoise.show.viewer.poser import Poser
@@ -18,6 +19,16 @@ from equipoise.show.viewer.replay import Replay
 from equipoise.show.viewer.spans import Page
 
 PORT = 8660
+INERTIAL = (
+    '<inertial><origin xyz="0 0 0.2"/><mass value="2"/><inertia ixx="0.1" ixy="0" '
+    'ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>'
+)
+ARM = (
+    f'<robot name="arm"><link name="base">{INERTIAL}</link><link name="tip">{INERTIAL}'
+    '</link><joint name="lift" type="revolute"><parent link="base"/><child link="tip"/>'
+    '<origin xyz="0 0 0.4"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="9" '
+    'velocity="9"/></joint></robot>'
+)
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +215,14 @@ def test_all_of_a_short_way_is_seen():
         before = np.linalg.norm(window._server.initial_camera.position[:2])
     assert middle[0] == pytest.approx(np.mean([com[0, 0], com[-1, 0]]), abs=0.1)
     assert near > before + 0.2
+
+
+def test_a_robot_without_soles_is_not_off_balance(tmp_path):
+    """An arm on the page: its CoM is not red, and nothing is said to lift off."""
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(ARM, encoding="utf-8")
+    with view(eq.load(urdf), port=PORT, block=False) as window:
+        content = window.content
+        assert isinstance(content, Poser)
+        assert "no sole is known" in content._numbers.content
+        assert tuple(content.marks._coloured[0].color) == COM
