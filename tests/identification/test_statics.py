@@ -95,7 +95,7 @@ def test_the_lever_of_joints_is_a_derivative(mahru, poses) -> None:
     values = prior_belief(mahru, default_prior(mahru)).mean
     truth = truth._replace(values=values)  # the lever is taken at the model
     measured = measure(truth, poses, rng, noisy=False)
-    levers = joint_lever(mahru, measured, standing_frames(mahru, poses))
+    levers = joint_lever(measured, standing_frames(mahru, poses))
     small = 1e-6
 
     def balance(q):

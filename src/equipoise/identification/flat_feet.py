@@ -15,7 +15,7 @@ from equipoise.identification.measured_poses import FEET
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import com_targets
-from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.stance import sole_errors, sole_pose
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.description import Array, rotation_from_rpy
 from equipoise.robot.model import Robot
@@ -196,23 +196,13 @@ class FewJoints:
     def _settled(self, start: Array, soles: Mapping[Side, Array]) -> Array | None:
         """Return a posture near another with the soles in place."""
         robot, q = self.robot, np.array(start)
-        model, data = robot.model, robot.data
         for _ in range(MOST_STEPS):
-            errors, jacobians = [], []
-            for side, wanted in soles.items():
-                sole = robot.soles[side]
-                placed = pin.SE3(sole_pose(robot, q, side))
-                errors.append(pin.log6(placed.actInv(pin.SE3(wanted))).vector)
-                frame = robot.frame_id(sole.link)
-                body = pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL)
-                to_sole = pin.SE3(sole.transform_sole_to_link).toActionMatrixInverse()
-                jacobians.append(to_sole @ body)
-            error = np.concatenate(errors)
+            error, jacobian = sole_errors(robot, q, soles)
             if np.abs(error).max() < TOLERANCE:
                 return q
-            step = np.linalg.pinv(np.vstack(jacobians), RANK_TOLERANCE) @ error
+            step = np.linalg.pinv(jacobian, RANK_TOLERANCE) @ error
             step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
-            q = np.array(pin.integrate(model, q, step))
+            q = np.array(pin.integrate(robot.model, q, step))
         return None
 
 

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.identification.estimate import Estimate
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measured_poses import MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
-from equipoise.identification.statics import PER_FOOT, PER_LINK, wrench_transform
+from equipoise.identification.statics import (
+    PER_LINK,
+    offset_columns,
+    total_wrench,
+)
 from equipoise.robot.description import Array
 
 MOST_FOLDS = 5
@@ -128,14 +132,8 @@ def cop_errors(poses: MeasuredPoses, frames: StandingFrames, mean: Array) -> Arr
         frames: Of these poses.
         mean: Masses, first moments and offsets, shape (nx,).
     """
-    total = np.zeros((len(poses), 6))
-    for at, side in enumerate(FEET):
-        transform = wrench_transform(
-            frames.sole_rotation[side], frames.sole_position[side]
-        )
-        first = len(mean) - PER_FOOT * (2 - at)
-        offset = mean[first : first + PER_FOOT]
-        total += np.einsum("nij,nj->ni", transform, poses.wrenches[side] - offset)
+    offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
+    total = total_wrench(frames, poses) - offsets
     measured = np.stack([-total[:, 4], total[:, 3]], axis=1) / total[:, 2:3]
     error: Array = total_com(frames, mean)[:, :2] - measured
     return error

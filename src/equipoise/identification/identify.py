@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,12 @@ from equipoise.identification.identified import (
 )
 from equipoise.identification.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
-from equipoise.identification.prior import Prior, default_prior, prior_belief
+from equipoise.identification.prior import (
+    Prior,
+    PriorBelief,
+    default_prior,
+    prior_belief,
+)
 from equipoise.identification.standing_frames import check_standing, standing_frames
 from equipoise.identification.statics import PER_LINK, Equations, equations
 
@@ -60,19 +66,14 @@ def identify_poses(
     system = equations(frames, poses)
     spread = covariances(frames, poses, noise)
 
-    def fit(rows: NDArray[np.int64]) -> Estimate:
+    def fit(rows: NDArray[np.int64], before: PriorBelief = belief) -> Estimate:
         part = Equations(system.matrix[rows], system.right[rows])
-        return estimate(part, spread[rows], belief)
+        return estimate(part, spread[rows], before)
 
     links = PER_LINK * len(belief.links)
     sure = np.array(belief.root)
     sure[:links] = 0.0
-    only_offsets = replace(belief, root=sure)
-
-    def fit_offsets(rows: NDArray[np.int64]) -> Estimate:
-        part = Equations(system.matrix[rows], system.right[rows])
-        return estimate(part, spread[rows], only_offsets)
-
+    fit_offsets = partial(fit, before=replace(belief, root=sure))
     found = fit(np.arange(len(poses)))
     possible = consistent(robot, found)
     checked = held_out(poses, frames, belief.mean, fit, fit_offsets, seed)

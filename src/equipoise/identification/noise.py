@@ -13,7 +13,6 @@ from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import WRENCH, cross_matrix, wrench_transform
 from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
-from equipoise.robot.model import Robot
 
 
 @dataclass(frozen=True)
@@ -54,17 +53,18 @@ def covariances(
         spread = transform * variance @ np.swapaxes(transform, 1, 2)
         total += spread / poses.samples[:, None, None]
     if noise.joint > 0.0:
-        lever = joint_lever(poses.robot, poses, frames)
+        lever = joint_lever(poses, frames)
         total += noise.joint**2 * lever @ np.swapaxes(lever, 1, 2)
     return total
 
 
-def joint_lever(robot: Robot, poses: MeasuredPoses, frames: StandingFrames) -> Array:
+def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
     """Return how the balance of wrenches changes with the joints, (n, 6, nv - 6).
 
     Joints say where the soles are against the centre of mass, how they are turned, and
     with them what is up.
     """
+    robot = poses.robot
     model, data = robot.model, robot.data
     weight = robot.mass * STANDARD_GRAVITY
     soles = [robot.soles[side] for side in FEET]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 
 from equipoise.errors import EquipoiseError
+from equipoise.log.csv_columns import csv_columns
 from equipoise.log.recording import MeasuredWrench, Recording
 from equipoise.log.recording_of_csv import (
     BASE,
-    DELIMITERS,
     JOINT,
     TIME,
     WRENCH,
@@ -38,7 +37,7 @@ def read_pose_table(path: Path | str) -> Recording:
         EquipoiseError: If it is no such table; names the row or column at fault.
     """
     file = Path(path)
-    columns, notices = _columns(file)
+    columns, notices = csv_columns(file, may_be_cut_off=False, unread=NUMBERS)
     used = [name for name in columns if not BASE.fullmatch(name)]
     broken = np.any([~np.isfinite(columns[name]) for name in used], axis=0)
     lost = np.flatnonzero(broken)
@@ -76,41 +75,6 @@ def read_pose_table(path: Path | str) -> Recording:
         settings=None,
         notices=tuple(notices),
     )
-
-
-def _columns(file: Path) -> tuple[dict[str, Array], list[str]]:
-    """Return columns of numbers by name, NaN where a cell is empty."""
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            head = stream.readline()
-            delimiter = max(DELIMITERS, key=head.count)
-            names = next(csv.reader([head.lstrip("#")], delimiter=delimiter), [])
-            rows = [row for row in csv.reader(stream, delimiter=delimiter) if row]
-    except FileNotFoundError as error:
-        raise EquipoiseError(f"{file}: no such file or folder") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise EquipoiseError(f"{file}: cannot be read as CSV ({error})") from error
-    names = [name.strip() for name in names]
-    if not rows or len(names) < 2:
-        raise EquipoiseError(f"{file}: is no CSV file of a row of names and numbers")
-    if len(set(names)) < len(names):
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise EquipoiseError(f"{file}: two columns have the name '{doubled}'")
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(names):
-            raise EquipoiseError(
-                f"{file}: row {number} has {len(row)} columns, the first has "
-                f"{len(names)}"
-            )
-    columns, notices = {}, []
-    for name, texts in zip(names, zip(*rows, strict=True), strict=True):
-        if name.lower() in NUMBERS:
-            continue
-        try:
-            columns[name] = np.array([text.strip() or "nan" for text in texts], float)
-        except ValueError:
-            notices.append(f"column '{name}' is left out: it holds texts")
-    return columns, notices
 
 
 def _sorted_out(

@@ -53,13 +53,18 @@ def equations(
     matrix = np.concatenate(
         [link_columns(frames, gravity), offset_columns(frames)], axis=2
     )
-    right = np.zeros((len(poses), WRENCH))
+    return Equations(matrix, total_wrench(frames, poses))
+
+
+def total_wrench(frames: StandingFrames, poses: MeasuredPoses) -> Array:
+    """Return what both sensors show together, in the level frame [N, Nm], (n, 6)."""
+    total = np.zeros((len(poses), WRENCH))
     for side in FEET:
         transform = wrench_transform(
             frames.sole_rotation[side], frames.sole_position[side]
         )
-        right += np.einsum("nij,nj->ni", transform, poses.wrenches[side])
-    return Equations(matrix, right)
+        total += np.einsum("nij,nj->ni", transform, poses.wrenches[side])
+    return total
 
 
 def link_columns(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:

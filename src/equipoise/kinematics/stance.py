@@ -116,19 +116,39 @@ def _within_limits(robot: Robot, q: Array) -> tuple[Array, NDArray[np.bool_]]:
     return inside, held
 
 
-def _residual(
-    robot: Robot, q: Array, soles: Mapping[Side, Array], com: Array
+def sole_errors(
+    robot: Robot, q: Array, soles: Mapping[Side, Array]
 ) -> tuple[Array, Array]:
-    """Return errors and their Jacobian with respect to velocities."""
-    model, data = robot.model, robot.data
-    jacobians = [pin.jacobianCenterOfMass(model, data, q)]
-    errors = [com - data.com[0]]
+    """Return how far soles are from their places, and the Jacobian of that.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,).
+        soles: Wanted poses in the world, shape (4, 4) each.
+
+    Returns:
+        Twists to their places in sole axes, linear part first [m and rad], shape
+        (6 k,), and what velocities do to them, shape (6 k, nv).
+    """
+    errors, jacobians = [], []
     for side, wanted in soles.items():
         sole = robot.soles[side]
         placed = pin.SE3(sole_pose(robot, q, side))
         errors.append(pin.log6(placed.actInv(pin.SE3(wanted))).vector)
         frame = robot.frame_id(sole.link)
-        body = pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL)
+        body = pin.computeFrameJacobian(robot.model, robot.data, q, frame, pin.LOCAL)
         to_sole = pin.SE3(sole.transform_sole_to_link).toActionMatrixInverse()
         jacobians.append(to_sole @ body)
     return np.concatenate(errors), np.vstack(jacobians)
+
+
+def _residual(
+    robot: Robot, q: Array, soles: Mapping[Side, Array], com: Array
+) -> tuple[Array, Array]:
+    """Return errors and their Jacobian with respect to velocities."""
+    jacobian = pin.jacobianCenterOfMass(robot.model, robot.data, q)
+    error = com - robot.data.com[0]
+    if not soles:
+        return error, jacobian
+    of_soles, jacobian_of_soles = sole_errors(robot, q, soles)
+    return np.concatenate([error, of_soles]), np.vstack([jacobian, jacobian_of_soles])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.errors import EquipoiseError
+from equipoise.log.csv_columns import csv_columns
 from equipoise.log.mcap_writer import NANOSECONDS
 from equipoise.log.recording import MeasuredWrench, Recording
 from equipoise.log.row_order import (
@@ -25,7 +24,6 @@ from equipoise.log.row_order import (
 )
 from equipoise.robot.description import Array
 
-DELIMITERS = ",;\t"
 TIME = re.compile(
     r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"
     r"(?:[ _]?[\[(]?(s|ms|us|ns)[\])]?)?"
@@ -45,13 +43,6 @@ BASE = re.compile(
 JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort))?")
 
 
-class _Table(NamedTuple):
-    """Columns of numbers, by name, n rows each."""
-
-    columns: dict[str, Array]
-    notices: list[str]
-
-
 def recording_of_csv(file: Path) -> Recording:
     """Return what a CSV file holds; see ``docs/logs.md`` for the names of columns.
 
@@ -59,7 +50,7 @@ def recording_of_csv(file: Path) -> Recording:
         EquipoiseError: If it has no row of names, no time or no joints; names the
             line or column at fault.
     """
-    table = _read_table(file)
+    table = csv_columns(file, may_be_cut_off=True)
     columns, notices = dict(table.columns), table.notices
     times = _times(file, columns, notices)
     order = sorted_rows(times, notices, file.name)
@@ -105,42 +96,6 @@ def recording_of_csv(file: Path) -> Recording:
         settings=None,
         notices=tuple(notices),
     )
-
-
-def _read_table(file: Path) -> _Table:
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            head = stream.readline()
-            delimiter = max(DELIMITERS, key=head.count)
-            names = next(csv.reader([head.lstrip("#")], delimiter=delimiter), [])
-            rows = [row for row in csv.reader(stream, delimiter=delimiter) if row]
-    except FileNotFoundError as error:
-        raise EquipoiseError(f"{file}: no such file or folder") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise EquipoiseError(f"{file}: cannot be read as CSV ({error})") from error
-    names = [name.strip() for name in names]
-    notices: list[str] = []
-    if rows and len(rows[-1]) < len(names):
-        rows.pop()
-        notices.append(f"{file.name} is cut off: its last row is lost")
-    if not rows or len(names) < 2:
-        raise EquipoiseError(f"{file}: is no CSV file of a row of names and numbers")
-    if len(set(names)) < len(names):
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise EquipoiseError(f"{file}: two columns have the name '{doubled}'")
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(names):
-            raise EquipoiseError(
-                f"{file}: row {number} has {len(row)} columns, the first has "
-                f"{len(names)}"
-            )
-    columns = {}
-    for name, texts in zip(names, zip(*rows, strict=True), strict=True):
-        try:
-            columns[name] = np.array([text.strip() or "nan" for text in texts], float)
-        except ValueError:
-            notices.append(f"column '{name}' is left out: it holds texts")
-    return _Table(columns, notices)
 
 
 def _times(file: Path, columns: dict[str, Array], notices: list[str]) -> Times:
