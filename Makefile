@@ -29,12 +29,13 @@ browser:
 					--no-install-recommends chromium >/dev/null 2>&1; }; }; } \
 		|| echo "no Chromium: tests of pages will be skipped"
 
+# One thread a worker: on two cores more would wait for each other.
 test: install browser ## Lint, check types and imports, run every test, build the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 bench: install $(PEERS)/.installed ## Measure; write build/bench.json and print a table
 	@mkdir -p build

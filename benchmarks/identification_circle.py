@@ -24,13 +24,13 @@ import numpy as np
 
 import equipoise as eq
 from benchmarks.identification_poses import needed, robots
-from equipoise.identification.candidates import pose_candidates
 from equipoise.identification.closed_circle import Score, known_after, score
-from equipoise.identification.design import choose_poses
 from equipoise.identification.held_out import total_com
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.measured_poses import MeasuredPoses
-from equipoise.identification.pose_information import (
+from equipoise.identification.measuring.measured_poses import MeasuredPoses
+from equipoise.identification.posing.candidates import pose_candidates
+from equipoise.identification.posing.design import choose_poses
+from equipoise.identification.posing.pose_information import (
     com_functionals,
     predicted_poses,
 )

@@ -22,14 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 import equipoise as eq
-from equipoise.identification.candidates import pose_candidates
-from equipoise.identification.design import choose_poses
 from equipoise.identification.estimate import estimate
 from equipoise.identification.held_out import total_com
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
-from equipoise.identification.optimal_choice import variances_after
-from equipoise.identification.pose_information import (
+from equipoise.identification.posing.candidates import pose_candidates
+from equipoise.identification.posing.design import choose_poses
+from equipoise.identification.posing.optimal_choice import variances_after
+from equipoise.identification.posing.pose_information import (
     com_functionals,
     information_rows,
     predicted_poses,

@@ -3,9 +3,12 @@
 import re
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 from sphinx.application import Sphinx
+
+import equipoise
 
 project = "Equipoise"
 author = "The Equipoise authors"
@@ -26,6 +29,14 @@ templates_path = ["_templates"]
 exclude_patterns = ["_templates", "_build"]
 
 autosummary_generate = True
+# A package has a page of its own; its modules stand on it.
+autosummary_context = {
+    "packages": [
+        name
+        for _, name, is_package in walk_packages(equipoise.__path__, "equipoise.")
+        if is_package
+    ]
+}
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_format = "short"

@@ -11,7 +11,7 @@ import numpy as np
 from mcap_ros2._dynamic import serialize_dynamic
 from mcap_ros2.writer import Writer
 
-from equipoise.log.ros_types import definition, long_name
+from equipoise.log.mcap_format.ros_types import definition, long_name
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.identification.balance_series import sole_views
-from equipoise.identification.measured_poses import FEET
+from equipoise.identification.measuring.balance_series import sole_views
+from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import find_stance, sole_pose
-from equipoise.log.recording import MeasuredWrench, Recording
+from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import (
     configurations,

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from equipoise.gait.gait import Gait
     from equipoise.gait.motion import Motion, solve
     from equipoise.gait.plan import plan_walk
-    from equipoise.identification.candidates import pose_candidates
-    from equipoise.identification.design import choose_poses
     from equipoise.identification.identified import Identified
     from equipoise.identification.identify import identify_poses
     from equipoise.identification.identify_log import identify
-    from equipoise.identification.measure import measured_poses
-    from equipoise.identification.measured_poses import MeasuredPoses
+    from equipoise.identification.measuring.measure import measured_poses
+    from equipoise.identification.measuring.measured_poses import MeasuredPoses
     from equipoise.identification.noise import SensorNoise
+    from equipoise.identification.posing.candidates import pose_candidates
+    from equipoise.identification.posing.design import choose_poses
     from equipoise.identification.prior import Prior, default_prior
     from equipoise.kinematics.com import (
         com,
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     )
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
-    from equipoise.log.mcap_reader import read_run
+    from equipoise.log.mcap_format.mcap_reader import read_run
     from equipoise.log.open_run import open_run
-    from equipoise.log.recording import Recording, read_recording
+    from equipoise.log.recordings.recording import Recording, read_recording
     from equipoise.log.run import Run
     from equipoise.robot.catalogue import catalogue_names
     from equipoise.robot.formats.write import export_robot, write_mjcf, write_urdf
     from equipoise.robot.joint_coordinates import joint_positions
     from equipoise.robot.load import load
     from equipoise.robot.model import Robot
-    from equipoise.show.report import report
+    from equipoise.show.pages.report import report
     from equipoise.show.viewer.window import view
     from equipoise.simulation.actuation import Actuation, actuation_of
     from equipoise.simulation.contacts import (
@@ -99,7 +99,7 @@ _HOMES = {
     "Identified": "identification.identified",
     "Imu": "simulation.sensors",
     "Material": "simulation.contacts",
-    "MeasuredPoses": "identification.measured_poses",
+    "MeasuredPoses": "identification.measuring.measured_poses",
     "Measurement": "simulation.sensors",
     "Motion": "gait.motion",
     "MujocoEngine": "simulation.mujoco_engine",
@@ -108,7 +108,7 @@ _HOMES = {
     "OpenLoop": "simulation.loop",
     "Prior": "identification.prior",
     "Push": "simulation.world",
-    "Recording": "log.recording",
+    "Recording": "log.recordings.recording",
     "Robot": "robot.model",
     "Run": "log.run",
     "SensorNoise": "identification.noise",
@@ -124,7 +124,7 @@ _HOMES = {
     "body_points": "simulation.start",
     "catalogue_names": "robot.catalogue",
     "centroidal_momentum": "kinematics.momentum",
-    "choose_poses": "identification.design",
+    "choose_poses": "identification.posing.design",
     "com": "kinematics.com",
     "com_and_jacobian": "kinematics.com",
     "com_jacobian": "kinematics.com",
@@ -148,14 +148,14 @@ _HOMES = {
     "limb_com_share_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
     "make_world": "simulation.world",
-    "measured_poses": "identification.measure",
+    "measured_poses": "identification.measuring.measure",
     "open_run": "log.open_run",
     "plan_walk": "gait.plan",
     "polygon_margin": "kinematics.support",
-    "pose_candidates": "identification.candidates",
-    "read_recording": "log.recording",
-    "read_run": "log.mcap_reader",
-    "report": "show.report",
+    "pose_candidates": "identification.posing.candidates",
+    "read_recording": "log.recordings.recording",
+    "read_run": "log.mcap_format.mcap_reader",
+    "report": "show.pages.report",
     "rough": "simulation.terrain",
     "simulate": "simulation.simulate",
     "sole_points": "simulation.contacts",

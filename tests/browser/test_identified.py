@@ -15,7 +15,7 @@ from identification.true_robots import (
 from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
 from equipoise.robot.load import load
-from equipoise.show.identified_report import identified_report
+from equipoise.show.pages.identified_report import identified_report
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from runs import swaying
 
-from equipoise.show.replay import NO_REPLAY
-from equipoise.show.report import report
+from equipoise.show.pages.replay import NO_REPLAY
+from equipoise.show.pages.report import report
 
 DESKTOP, PHONE = (1280, 720), (390, 844)
 SECONDS = 2.0

@@ -10,7 +10,7 @@ from runs import swaying
 from said import Say
 
 from equipoise.robot.load import load
-from equipoise.show.quantities import WHAT
+from equipoise.show.charts.quantities import WHAT
 
 SVG = "{http://www.w3.org/2000/svg}"
 

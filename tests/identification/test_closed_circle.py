@@ -246,7 +246,7 @@ def test_a_log_of_the_simulator_is_identified(visited, poses: Array) -> None:
 
 def test_the_command_writes_the_corrected_robot(visited, tmp_path: Path) -> None:
     """``equipoise identify`` on that folder gives a URDF nearer to the truth."""
-    pytest.importorskip("equipoise.show.identified_report")
+    pytest.importorskip("equipoise.show.pages.identified_report")
     urdf, folder, truth = visited
     out = tmp_path / "found"
     assert run_command(["identify", str(urdf), str(folder), "--out", str(out)]) == 0

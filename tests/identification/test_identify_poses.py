@@ -20,7 +20,7 @@ from equipoise.identification.estimate import estimate
 from equipoise.identification.held_out import cop_errors, total_com
 from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.prior import Prior, default_prior, prior_belief
 from equipoise.identification.standing_frames import standing_frames

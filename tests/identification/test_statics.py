@@ -6,7 +6,7 @@ import pytest
 from identification.true_robots import NOISE, measure, random_poses, random_truth
 
 import equipoise as eq
-from equipoise.identification.measured_poses import FEET
+from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.noise import joint_lever
 from equipoise.identification.prior import default_prior, prior_belief
 from equipoise.identification.standing_frames import standing_frames

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import equipoise as eq
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.standing_frames import standing_frames

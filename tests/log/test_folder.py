@@ -10,7 +10,7 @@ from runs import swaying
 from equipoise.errors import EquipoiseError
 from equipoise.log import folder as folder_module
 from equipoise.log.folder import check_folder, read_summary, write_run
-from equipoise.log.mcap_reader import read_run
+from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.run import Run
 
 FILES = ["report.html", "run.mcap", "summary.json"]

@@ -14,10 +14,10 @@ from mcap_ros2.decoder import DecoderFactory
 from runs import swaying
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_file import topics
-from equipoise.log.mcap_reader import read_run
-from equipoise.log.mcap_writer import write_mcap
-from equipoise.log.ros_types import DEFINITIONS
+from equipoise.log.mcap_format.mcap_file import topics
+from equipoise.log.mcap_format.mcap_reader import read_run
+from equipoise.log.mcap_format.mcap_writer import write_mcap
+from equipoise.log.mcap_format.ros_types import DEFINITIONS
 from equipoise.log.run import Run
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.load import load

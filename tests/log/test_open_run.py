@@ -8,7 +8,7 @@ from runs import swaying
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.log.contents import log_contents
-from equipoise.log.mcap_reader import read_run
+from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.open_run import open_run
 from equipoise.robot.formats.export_urdf import to_urdf
 

@@ -14,7 +14,7 @@ from equipoise.cli.console import check_out, print_notices, printable
 from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
-    from equipoise.show.encode import Picture
+    from equipoise.show.films.encode import Picture
 
 STILL = ".png"
 
@@ -73,9 +73,9 @@ class Film:
         out = self._checked_out()
         from equipoise.log.open_run import open_run
         from equipoise.robot.load import load
-        from equipoise.show import film
-        from equipoise.show.encode import film_writer, write_png
-        from equipoise.show.scene import RunScene
+        from equipoise.show.films import film
+        from equipoise.show.films.encode import film_writer, write_png
+        from equipoise.show.space.scene import RunScene
 
         robot = None if self.robot is None else load(self.robot, self.settings)
         style = film.FilmStyle(
@@ -103,7 +103,7 @@ class Film:
 
     def _checked_out(self) -> Path:
         from equipoise.errors import EquipoiseError
-        from equipoise.show.encode import film_writer
+        from equipoise.show.films.encode import film_writer
 
         if self.out is None:
             raise EquipoiseError("--out FILE is needed: FILE.gif, FILE.mp4 or FILE.png")

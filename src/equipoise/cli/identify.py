@@ -176,7 +176,7 @@ class Identify:
         from equipoise.log.figures import figures_as_json
         from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME, write_folder
         from equipoise.robot.formats.atomic_file import write_text_atomically
-        from equipoise.show.identified_report import identified_report
+        from equipoise.show.pages.identified_report import identified_report
 
         assert self.out is not None
         held = found.held_out

@@ -13,7 +13,7 @@ from equipoise.cli.console import check_out, print_notices, printable
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
-    from equipoise.show.chart import Chart
+    from equipoise.show.charts.chart import Chart
 
 EVERYTHING, LIST = "all", "list"
 
@@ -65,9 +65,9 @@ class Plot:
 
     def run(self) -> int:
         """Read, draw, write."""
-        from equipoise.show.figures import write_figure
-        from equipoise.show.ground_map import ground_map
-        from equipoise.show.quantities import GROUND
+        from equipoise.show.charts.figures import write_figure
+        from equipoise.show.charts.ground_map import ground_map
+        from equipoise.show.charts.quantities import GROUND
 
         if self.what.strip() == LIST:
             _print_names()
@@ -88,8 +88,8 @@ class Plot:
     def _checked_out(self) -> Path:
         """Return where to write, before anything long is done."""
         from equipoise.errors import EquipoiseError
-        from equipoise.show.figure_layout import WIDTH_MM
-        from equipoise.show.figures import check_format, check_size
+        from equipoise.show.charts.figure_layout import WIDTH_MM
+        from equipoise.show.charts.figures import check_format, check_size
 
         if self.out is None:
             raise EquipoiseError("--out FILE is needed: FILE.png, FILE.svg or FILE.pdf")
@@ -110,7 +110,7 @@ class Plot:
         from equipoise.errors import EquipoiseError
         from equipoise.log.open_run import open_run
         from equipoise.robot.load import load
-        from equipoise.show.comparison import MOST_RUNS
+        from equipoise.show.charts.comparison import MOST_RUNS
 
         if not 1 <= len(self.runs) <= MOST_RUNS:
             raise EquipoiseError(
@@ -131,7 +131,7 @@ class Plot:
     def _names(self, runs: dict[str, Run]) -> list[str]:
         """Return what to draw, all of it known."""
         from equipoise.errors import EquipoiseError
-        from equipoise.show.quantities import GROUND, available, check_names
+        from equipoise.show.charts.quantities import GROUND, available, check_names
 
         several = len(runs) > 1
         if self.what.strip() == EVERYTHING:
@@ -154,8 +154,8 @@ class Plot:
 
     def _charts(self, runs: dict[str, Run], names: list[str]) -> list[Chart]:
         from equipoise.errors import EquipoiseError
-        from equipoise.show.comparison import compare
-        from equipoise.show.quantities import charts
+        from equipoise.show.charts.comparison import compare
+        from equipoise.show.charts.quantities import charts
 
         joints = None if self.joints is None else _words(self.joints)
         if joints == []:
@@ -170,7 +170,7 @@ class Plot:
         return compare(made) if len(made) > 1 else next(iter(made.values()))
 
     def _size(self, panels: int, with_map: bool) -> tuple[float, float]:
-        from equipoise.show.figure_layout import WIDTH_MM, default_height
+        from equipoise.show.charts.figure_layout import WIDTH_MM, default_height
 
         width = WIDTH_MM if self.width is None else self.width
         height = (
@@ -186,7 +186,7 @@ def _words(text: str) -> list[str]:
 
 def _label(path: Path) -> str:
     """Return what to call a run: its folder, or its file if that has its own name."""
-    from equipoise.log.mcap_file import LOG_NAME
+    from equipoise.log.mcap_format.mcap_file import LOG_NAME
 
     path = path.absolute()
     return path.parent.name if path.name == LOG_NAME else path.stem
@@ -194,7 +194,7 @@ def _label(path: Path) -> str:
 
 def _print_names() -> None:
     from equipoise.cli.console import make_console, make_table
-    from equipoise.show.quantities import WHAT
+    from equipoise.show.charts.quantities import WHAT
 
     table = make_table("name", "what it shows")
     for name, about in WHAT.items():

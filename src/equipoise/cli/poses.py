@@ -13,8 +13,8 @@ from equipoise.cli.console import make_console, make_table, printable
 from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
-    from equipoise.identification.design import Design
-    from equipoise.identification.measured_poses import MeasuredPoses
+    from equipoise.identification.measuring.measured_poses import MeasuredPoses
+    from equipoise.identification.posing.design import Design
     from equipoise.robot.model import Robot
 
 
@@ -57,9 +57,9 @@ class Poses:
     def run(self) -> int:
         """Draw, choose, write, print."""
         from equipoise.errors import EquipoiseError
-        from equipoise.identification.candidates import pose_candidates
-        from equipoise.identification.design import choose_poses
-        from equipoise.identification.self_collision import self_collision
+        from equipoise.identification.posing.candidates import pose_candidates
+        from equipoise.identification.posing.design import choose_poses
+        from equipoise.identification.posing.self_collision import self_collision
         from equipoise.robot.formats.atomic_file import write_text_atomically
         from equipoise.robot.load import load
 
@@ -103,8 +103,8 @@ class Poses:
     def _measured(self, robot: Robot) -> MeasuredPoses | None:
         if self.measured is None:
             return None
-        from equipoise.identification.measure import measured_poses
-        from equipoise.identification.pose_table import read_pose_table
+        from equipoise.identification.measuring.measure import measured_poses
+        from equipoise.identification.measuring.pose_table import read_pose_table
 
         table = read_pose_table(self.measured)
         return measured_poses(robot, table, table=True).poses
@@ -124,7 +124,7 @@ def _csv(robot: Robot, design: Design) -> str:
 
 
 def _print(robot: Robot, design: Design, notices: list[str], done: int) -> None:
-    from equipoise.identification.tour import described_poses
+    from equipoise.identification.posing.tour import described_poses
 
     numbers = (
         *("pose", "placement", "roll [°]", "pitch [°]", "yaw [°]", "CoM inside [mm]"),

@@ -137,7 +137,7 @@ def keep_and_show(
         show: Prints the tables.
     """
     if options.out is not None:
-        from equipoise.show.report import report
+        from equipoise.show.pages.report import report
 
         page = report(run, title, command_line())
         run.save(options.out, report=page, replace=options.force)
@@ -197,7 +197,7 @@ def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:
 
 def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a reader wants to see first, as text."""
-    from equipoise.show.labels import readable_figures
+    from equipoise.show.pages.labels import readable_figures
 
     hidden = ["sentence", "checks", "versions", "command", "robot", "verb"]
     hidden += ["notices", "assumptions"]

@@ -19,9 +19,9 @@ from equipoise.identification.estimate import Estimate, estimate
 from equipoise.identification.held_out import total_com
 from equipoise.identification.identifiability import link_sights
 from equipoise.identification.identified import WIDTH_95
-from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
-from equipoise.identification.pose_information import com_functionals
+from equipoise.identification.posing.pose_information import com_functionals
 from equipoise.identification.prior import (
     Prior,
     PriorBelief,

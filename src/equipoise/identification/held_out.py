@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.identification.estimate import Estimate
-from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import (
     PER_LINK,

@@ -10,7 +10,7 @@ import numpy as np
 from equipoise.identification.estimate import Estimate
 from equipoise.identification.held_out import HeldOut
 from equipoise.identification.identifiability import Identifiability, LinkSight
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.statics import PER_FOOT, PER_LINK
 from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.description import Array

@@ -20,7 +20,7 @@ from equipoise.identification.identified import (
     offset_sum_found,
     offsets_found,
 )
-from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.prior import (
     Prior,

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from equipoise.identification.identified import Identified
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.measure import Measured, measure_run, measured_poses
+from equipoise.identification.measuring.measure import (
+    Measured,
+    measure_run,
+    measured_poses,
+)
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.noise import SensorNoise
-from equipoise.identification.pose_table import read_pose_table
 from equipoise.identification.prior import Prior
-from equipoise.log.recording import read_recording
+from equipoise.log.recordings.recording import read_recording
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 

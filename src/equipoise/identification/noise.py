@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import WRENCH, cross_matrix, wrench_transform
 from equipoise.robot.description import Array

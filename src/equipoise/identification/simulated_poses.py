@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior, prior_belief
 from equipoise.identification.statics import PER_FOOT, PER_LINK
-from equipoise.identification.stretches import LEAST_LOAD
 from equipoise.kinematics.com import com
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import configurations, joint_positions

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measured_poses import FEET
+from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

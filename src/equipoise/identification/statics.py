@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.identification.measured_poses import FEET, MeasuredPoses
+from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY

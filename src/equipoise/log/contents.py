@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.bag import Bag, read_bag
-from equipoise.log.bag_files import check_there
-from equipoise.log.mcap_file import LOG_NAME, log_path
-from equipoise.log.mcap_writer import NANOSECONDS
-from equipoise.log.recording import CSV_ENDINGS, read_recording
-from equipoise.log.recording_of_bag import is_description
-from equipoise.log.ros_types import long_name
-from equipoise.log.row_order import seconds_from
-from equipoise.log.salvage import summary_beside
+from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path
+from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
+from equipoise.log.mcap_format.ros_types import long_name
+from equipoise.log.mcap_format.salvage import summary_beside
+from equipoise.log.recordings.bag import Bag, read_bag
+from equipoise.log.recordings.bag_files import check_there
+from equipoise.log.recordings.recording import CSV_ENDINGS, read_recording
+from equipoise.log.recordings.recording_of_bag import is_description
+from equipoise.log.recordings.row_order import seconds_from
 from equipoise.robot.description import Array
 from equipoise.robot.formats.xml_file import parse_xml
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.figures import figures_as_json
-from equipoise.log.mcap_file import LOG_NAME
-from equipoise.log.mcap_writer import write_mcap
+from equipoise.log.mcap_format.mcap_file import LOG_NAME
+from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.run import Run
 from equipoise.robot.formats.atomic_file import write_text_atomically
 

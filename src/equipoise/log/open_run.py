@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.bag_files import check_there
 from equipoise.log.described_robot import robot_of_urdf
-from equipoise.log.mcap_file import log_path, topics
-from equipoise.log.mcap_reader import NEEDED, read_run
-from equipoise.log.recording import CSV_ENDINGS, Recording, read_recording
-from equipoise.log.replay import recorded_run
+from equipoise.log.mcap_format.mcap_file import log_path, topics
+from equipoise.log.mcap_format.mcap_reader import NEEDED, read_run
+from equipoise.log.mcap_format.salvage import read_whole
+from equipoise.log.recordings.bag_files import check_there
+from equipoise.log.recordings.recording import CSV_ENDINGS, Recording, read_recording
+from equipoise.log.recordings.replay import recorded_run
 from equipoise.log.run import Run
-from equipoise.log.salvage import read_whole
 from equipoise.robot.model import Robot
 
 

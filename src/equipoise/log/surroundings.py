@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.log.mcap_file import Messages
+from equipoise.log.mcap_format.mcap_file import Messages
 from equipoise.robot.description import Array
 from equipoise.robot.mesh import Mesh
 

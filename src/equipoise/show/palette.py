@@ -52,7 +52,7 @@ def line_colour(style: str, colours: Mapping[str, str] = LIGHT) -> str:
     """Return the colour of a line's style, as ``"#rrggbb"``.
 
     Args:
-        style: As of :class:`~equipoise.show.chart.Series`.
+        style: As of :class:`~equipoise.show.charts.chart.Series`.
         colours: :data:`LIGHT` or :data:`DARK`.
     """
     name = style.split()[0]

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.identification.measured_poses import MeasuredPoses
+from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.paper.coefficients import coefficients
 from equipoise.identification.paper.muscolo_biped import lean, read_paper_robot
 from equipoise.identification.paper.planar import PlanarPoses, planar_from_feet

@@ -11,7 +11,7 @@ from runs import joints_only, swaying
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
-from equipoise.show.scene_colours import COM
+from equipoise.show.space.scene_colours import COM
 from equipoise.show.viewer import view
 from equipoise.show.viewer.charts import _data
 from equipoise.show.viewer.poser import Poser

@@ -15,11 +15,11 @@ import numpy as np
 
 from equipoise.log.run import Run
 from equipoise.robot.description import Array
-from equipoise.show.chart import Chart, Series
-from equipoise.show.comparison import compare
+from equipoise.show.charts.chart import Chart, Series
+from equipoise.show.charts.comparison import compare
+from equipoise.show.charts.quantities import available, charts
+from equipoise.show.charts.thinning import envelope
 from equipoise.show.palette import LIGHT, line_colour
-from equipoise.show.quantities import available, charts
-from equipoise.show.thinning import envelope
 from equipoise.show.viewer.spans import SPANS, Page, page_at
 
 if TYPE_CHECKING:

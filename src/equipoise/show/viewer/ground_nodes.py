@@ -10,9 +10,9 @@ import numpy as np
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.description import Array, Colour
 from equipoise.robot.mesh import Mesh
-from equipoise.show.footprints import Footprint
-from equipoise.show.scene import Path
-from equipoise.show.scene_colours import BOX, GROUND, SIDES, WALL
+from equipoise.show.space.footprints import Footprint
+from equipoise.show.space.scene import Path
+from equipoise.show.space.scene_colours import BOX, GROUND, SIDES, WALL
 from equipoise.show.viewer.line_pieces import dashes, pieces
 from equipoise.show.viewer.marker_nodes import LAYER
 from equipoise.show.viewer.symbols import fan

@@ -10,8 +10,8 @@ import numpy as np
 
 from equipoise.robot.description import Array, Colour
 from equipoise.robot.mesh import Mesh
-from equipoise.show.scene import Moment
-from equipoise.show.scene_colours import COM, FORCE, SUPPORT, ZMP, rgb
+from equipoise.show.space.scene import Moment
+from equipoise.show.space.scene_colours import COM, FORCE, SUPPORT, ZMP, rgb
 from equipoise.show.viewer.symbols import (
     ball_octants,
     disc,

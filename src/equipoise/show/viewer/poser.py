@@ -19,7 +19,7 @@ from equipoise.robot.joint_coordinates import (
 )
 from equipoise.robot.model import Robot
 from equipoise.show.palette import LIGHT
-from equipoise.show.scene import RobotScene
+from equipoise.show.space.scene import RobotScene
 from equipoise.show.viewer.fixed_foot import choices, on_ground, sole_corners
 from equipoise.show.viewer.grid_nodes import GridNodes
 from equipoise.show.viewer.joint_ranges import joint_ranges

@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.log.run import Run
 from equipoise.show.palette import LIGHT
-from equipoise.show.scene import RunScene
+from equipoise.show.space.scene import RunScene
 from equipoise.show.viewer.charts import ChartPanel
 from equipoise.show.viewer.grid_nodes import GridNodes
 from equipoise.show.viewer.ground_nodes import flat_level

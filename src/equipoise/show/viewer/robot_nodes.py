@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from equipoise.robot.description import Array
-from equipoise.show.bodies import Body
+from equipoise.show.space.bodies import Body
 
 if TYPE_CHECKING:
     import viser

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import viser
 
 from equipoise.errors import EquipoiseError
-from equipoise.show.scene_colours import COM
+from equipoise.show.space.scene_colours import COM
 
 LOOPBACK = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8080, 65535

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.robot.description import Array
-from equipoise.show.scene import Moment, RunScene
+from equipoise.show.space.scene import Moment, RunScene
 from equipoise.show.viewer.ground_nodes import (
     GroundNodes,
     add_footprints,

@@ -13,7 +13,7 @@ from typing import Self
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
-from equipoise.show.comparison import MOST_RUNS
+from equipoise.show.charts.comparison import MOST_RUNS
 from equipoise.show.viewer.poser import Poser
 from equipoise.show.viewer.replay import Replay
 from equipoise.show.viewer.server import FIRST_PORT, LOOPBACK, address, serve

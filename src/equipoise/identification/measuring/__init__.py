@@ -1,0 +1,1 @@
+"""From logs to poses in which a robot stood still."""

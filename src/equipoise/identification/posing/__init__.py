@@ -1,0 +1,1 @@
+"""Poses to measure: drawn, checked, chosen."""

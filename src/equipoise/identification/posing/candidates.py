@@ -1,0 +1,157 @@
+"""Poses that a robot could be measured in: balanced, within limits, not touching.
+
+How a robot gets from one pose to the next is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.errors import EquipoiseError
+from equipoise.identification.measuring.measured_poses import FEET
+from equipoise.identification.posing.flat_feet import points_inside, posed_legs
+from equipoise.identification.posing.foot_placements import Placement, foot_placements
+from equipoise.identification.posing.joint_ranges import joint_ranges, within_ranges
+from equipoise.identification.posing.self_collision import SelfCollision, self_collision
+from equipoise.identification.prior import Prior, default_prior
+from equipoise.kinematics.com import com as centre_of_mass
+from equipoise.kinematics.support import polygon_margin
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
+
+# The CoM stays inside the soles by this share of their shorter side, and by so many
+# standard deviations of where the model has it; but not beyond this share of the way
+# to the middle.
+SOLE_SHARE, DEVIATIONS, MIDDLE_SHARE = 0.1, 2.0, 0.5
+# Poses that are drawn at a time, and at most for each that is wanted.
+ROUND, MOST_DRAWS = 256, 100
+
+
+def pose_candidates(
+    robot: Robot,
+    count: int,
+    seed: int | np.random.Generator = 0,
+    *,
+    stances: int = 1,
+    margin: float | None = None,
+    prior: Prior | None = None,
+    collisions: SelfCollision | None = None,
+    progress: Callable[[int], None] = lambda found: None,
+) -> Array:
+    """Return random balanced poses on both feet, as varied as the robot allows.
+
+    Torso, CoM and all joints that carry mass are drawn at random; fingers, ball joints
+    and toes are as in the posture standing.
+
+    Args:
+        robot: The robot; any with two soles that are not points.
+        count: How many poses.
+        seed: Of what is random.
+        stances: In how many placements of the feet, equally many poses in each. With
+            more than one, offsets of sensors and the CoM are told apart better, but
+            the robot must step.
+        margin: Least distance of the CoM inside the support polygon [m];
+            :func:`default_margin` if not given.
+        prior: How far off the model may be, for that margin.
+        collisions: What must not touch; made from the robot's shapes if not given.
+        progress: Is told how many were found so far.
+
+    Returns:
+        Configurations, soles at z = 0, shape (n, nq); n < count where poses are hard to
+        find.
+
+    Raises:
+        EquipoiseError: If no pose was found.
+    """
+    rng = np.random.default_rng(seed)
+    if count < 1 or stances < 1:
+        raise EquipoiseError(f"{count} poses in {stances} stances: both must be ≥ 1")
+    for side in FEET:
+        if side not in robot.soles:
+            raise EquipoiseError(f"{robot.name} has no {side} sole to stand on")
+    legs = posed_legs(robot)
+    places = foot_placements(robot, legs, stances, rng)
+    margins = [_margin(robot, place, margin, prior) for place in places]
+    apart = self_collision(robot) if collisions is None else collisions
+    limits = joint_ranges(robot)
+    parts = [np.zeros((0, robot.nq))]
+    total = drawn = 0
+    wanted = [len(part) for part in np.array_split(np.arange(count), stances)]
+    for place, least, number in zip(places, margins, wanted, strict=True):
+        found = tries = 0
+        while found < number and tries < MOST_DRAWS * number + ROUND:
+            postures = _postures(robot, limits, ROUND, rng)
+            inner = points_inside(place.polygon, least, ROUND, rng)
+            q = legs.draw(place.home, place.soles, inner, postures, rng)
+            q = q[within_ranges(q, limits) & _balanced(robot, q, place, least)]
+            q = q[apart.free(q)][: number - found]
+            parts.append(q)
+            tries, found = tries + ROUND, found + len(q)
+            progress(total + found)
+        total, drawn = total + found, drawn + tries
+    poses = np.concatenate(parts)
+    if len(poses) == 0:
+        raise EquipoiseError(
+            f"{robot.name}: none of {drawn} poses drawn has its soles flat, its CoM "
+            f"{1e3 * min(margins):.0f} mm inside, its joints within limits and touches "
+            "nothing"
+        )
+    return poses
+
+
+def default_margin(robot: Robot, polygon: Array, prior: Prior | None = None) -> float:
+    """Return how far inside a support polygon the CoM should stay [m].
+
+    A share of the soles, and enough for a CoM that is not where the model has it.
+
+    Args:
+        robot: The robot.
+        polygon: Corners [m], shape (k, 2).
+        prior: How far off the model may be; usual figures if not given.
+    """
+    believed = default_prior(robot) if prior is None else prior
+    shares = np.array([inertia.mass for inertia in robot.model.inertias]) / robot.mass
+    deviation = believed.com * float(np.linalg.norm(shares))
+    narrow = min(min(sole.size) for sole in robot.soles.values())
+    middle = float(polygon_margin(polygon, polygon.mean(axis=0)))
+    return min(max(SOLE_SHARE * narrow, DEVIATIONS * deviation), MIDDLE_SHARE * middle)
+
+
+def _margin(
+    robot: Robot, place: Placement, margin: float | None, prior: Prior | None
+) -> float:
+    middle = float(polygon_margin(place.polygon, place.polygon.mean(axis=0)))
+    if middle <= 0.0:
+        raise EquipoiseError(
+            f"{robot.name}: its soles are points or a line: no pose on them is "
+            "balanced with a margin"
+        )
+    least = default_margin(robot, place.polygon, prior) if margin is None else margin
+    if not 0.0 <= least < middle:
+        raise EquipoiseError(
+            f"a margin of {1e3 * least:.0f} mm is not possible: the middle of the "
+            f"soles is {1e3 * middle:.0f} mm inside"
+        )
+    return least
+
+
+def _postures(
+    robot: Robot, ranges: Array, count: int, rng: np.random.Generator
+) -> Array:
+    """Return all joints at random, some near standing, some far, (count, nq)."""
+    centre = np.clip(robot.standing, ranges[0], ranges[1])
+    drawn = rng.uniform(ranges[0], ranges[1], (count, robot.nq))
+    return centre + rng.uniform(0.0, 1.0, (count, 1)) * (drawn - centre)
+
+
+def _balanced(
+    robot: Robot, q: Array, place: Placement, least: float
+) -> NDArray[np.bool_]:
+    if len(q) == 0:
+        return np.zeros(0, dtype=np.bool_)
+    com = np.asarray(centre_of_mass(robot, q))[:, :2]
+    # the CoM is where it was asked for but for rounding
+    return np.asarray(polygon_margin(place.polygon, com) >= least - 1e-9)

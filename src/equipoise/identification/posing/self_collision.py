@@ -1,0 +1,282 @@
+"""Poses in which a robot touches itself or, but for its feet, the ground.
+
+Primitives are taken as they are and meshes as their convex hulls, which are larger: a
+pose that is free here is free, one that is not may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import coal
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.identification.posing.joint_ranges import joint_ranges
+from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known
+from equipoise.robot.description import Array, Link, Shape
+from equipoise.robot.mesh import read_mesh
+from equipoise.robot.model import Robot
+
+# Links nearer than this count as touching [m].
+CLEARANCE = 0.005
+# Corners of a hull are the points that are farthest along so many directions.
+HULL_DIRECTIONS = 200
+PIECE = 4096
+# Links that touch in more than this share of random postures do so by their shapes.
+MOSTLY, POSTURES = 0.5, 200
+GROUND = "the ground"
+
+
+@dataclass(frozen=True, eq=False)
+class SelfCollision:
+    """Pairs of links that must not touch.
+
+    Pairs that are left out: links on the same body or on neighbours in the tree, and
+    links that touch in the posture standing already or in most postures.
+
+    Attributes:
+        robot: The robot.
+        geometry: Shapes on the robot's bodies, and the pairs to look at.
+        notices: What could not be looked at, a sentence each.
+    """
+
+    robot: Robot
+    geometry: pin.GeometryModel
+    notices: tuple[str, ...]
+    _data: pin.GeometryData
+
+    @cached_property
+    def _balls(self) -> tuple[Array, Array, NDArray[np.int64]]:
+        """Radii and centres of balls around the shapes, and the pairs of shapes."""
+        shapes = [item.geometry for item in self.geometry.geometryObjects]
+        for shape in shapes:
+            shape.computeLocalAABB()
+        radius = np.array([shape.aabb_radius for shape in shapes])
+        centre = np.array([[*shape.aabb_center, 1.0] for shape in shapes])
+        centre = centre.reshape(-1, 4)
+        radius[-1:], centre[-1:, :3] = 0.0, 0.0
+        pairs = [(pair.first, pair.second) for pair in self.geometry.collisionPairs]
+        return radius + CLEARANCE, centre, np.array(pairs, np.int64).reshape(-1, 2)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Names of the links of each pair of shapes that is looked at."""
+        return tuple(self._names(pair) for pair in self.geometry.collisionPairs)
+
+    def free(self, q: ArrayLike) -> NDArray[np.bool_]:
+        """Return in which of n configurations nothing touches, shape (n,).
+
+        Args:
+            q: Shape (n, nq), soles at z = 0.
+        """
+        rows = np.atleast_2d(self.robot.check_q(q))
+        model, data = self.robot.model, self.robot.data
+        radius, centre, pairs = self._balls
+        found = np.ones(len(rows), dtype=np.bool_)
+        for row, configuration in enumerate(rows if len(pairs) else ()):
+            pin.updateGeometryPlacements(
+                model, data, self.geometry, self._data, configuration
+            )
+            poses = np.array([pose.homogeneous for pose in self._data.oMg])
+            place = np.einsum("oij,oj->oi", poses, centre)[:, :3]
+            apart = place[pairs[:, 0]] - place[pairs[:, 1]]
+            # the ground is last: only how high a shape is above it counts
+            apart[pairs[:, 1] == len(place) - 1, :2] = 0.0
+            reach = radius[pairs].sum(axis=1)
+            near = np.flatnonzero(np.einsum("pi,pi->p", apart, apart) < reach**2)
+            found[row] = not any(
+                pin.computeCollision(self.geometry, self._data, int(pair))
+                for pair in near
+            )
+        return found
+
+    def touching(self, q: ArrayLike) -> tuple[tuple[str, str], ...]:
+        """Return the names of links that touch in a configuration, shape (nq,)."""
+        pin.computeCollisions(
+            self.robot.model,
+            self.robot.data,
+            self.geometry,
+            self._data,
+            self.robot.check_q(q),
+            False,
+        )
+        found = [
+            self._names(pair)
+            for pair, result in zip(
+                self.geometry.collisionPairs, self._data.collisionResults, strict=True
+            )
+            if result.isCollision()
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def _names(self, pair: pin.CollisionPair) -> tuple[str, str]:
+        objects = self.geometry.geometryObjects
+        first, second = (_link_of(objects[at].name) for at in (pair.first, pair.second))
+        return first, second
+
+
+def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:
+    """Return what must not touch, from a robot's shapes.
+
+    Args:
+        robot: The robot.
+        clearance: Shapes nearer than this count as touching [m]; where they are
+            nearer in the posture standing, half of the distance there.
+    """
+    geometry = pin.GeometryModel()
+    bare = []
+    for link in robot.description.links:
+        shapes = [shape for shape in link_shapes(link)[0] if shape_is_known(shape)]
+        if not shapes and link.inertial is not None:
+            bare.append(link.name)
+        for number, shape in enumerate(shapes):
+            geometry.addGeometryObject(_placed(robot, link, shape, number))
+    notices = _notices(robot, len(geometry.geometryObjects), bare)
+    if len(geometry.geometryObjects) > 0:
+        floor = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+        geometry.addGeometryObject(
+            pin.GeometryObject(f"{GROUND}:0", 0, pin.SE3.Identity(), floor)
+        )
+    gaps = _keep_pairs(robot, geometry)
+    data = pin.GeometryData(geometry)
+    for request, gap in zip(data.collisionRequests, gaps, strict=True):
+        request.security_margin = min(clearance, 0.5 * gap)
+    return SelfCollision(robot, geometry, notices, data)
+
+
+def _keep_pairs(robot: Robot, geometry: pin.GeometryModel) -> list[float]:
+    """Choose the pairs to look at; return how far each is apart, standing [m]."""
+    objects = list(geometry.geometryObjects)
+    model, parents = robot.model, robot.model.parents
+    feet = {
+        int(model.frames[model.getBodyId(sole.link)].parentJoint)
+        for sole in robot.soles.values()
+    }
+    for first, one in enumerate(objects):
+        for second, other in enumerate(objects[:first]):
+            bodies = one.parentJoint, other.parentJoint
+            near = bodies[0] == bodies[1] or (
+                max(bodies) in feet
+                if min(bodies) == 0
+                else parents[max(bodies)] == min(bodies)
+            )
+            if not near:
+                geometry.addCollisionPair(pin.CollisionPair(second, first))
+    data = pin.GeometryData(geometry)
+    pin.computeDistances(robot.model, robot.data, geometry, data, robot.standing)
+    gaps = np.array([result.min_distance for result in data.distanceResults])
+    pairs = [(pair.first, pair.second) for pair in geometry.collisionPairs]
+    named = [frozenset(_link_of(objects[at].name) for at in pair) for pair in pairs]
+    always = (gaps <= 0.0) | _usually_touch(robot, geometry, data)
+    touch = {names for names, meet in zip(named, always, strict=True) if meet}
+    geometry.removeAllCollisionPairs()
+    kept = [at for at, names in enumerate(named) if names not in touch]
+    for at in kept:
+        geometry.addCollisionPair(pin.CollisionPair(*pairs[at]))
+    return [float(gaps[at]) for at in kept]
+
+
+def _usually_touch(
+    robot: Robot, geometry: pin.GeometryModel, data: pin.GeometryData
+) -> NDArray[np.bool_]:
+    """Return which pairs touch in most postures: their shapes are drawn so."""
+    lower, upper = joint_ranges(robot)
+    drawn = np.random.default_rng(0).uniform(lower, upper, (POSTURES, robot.nq))
+    count = np.zeros(len(geometry.collisionPairs))
+    for q in drawn:
+        pin.computeCollisions(robot.model, robot.data, geometry, data, q, False)
+        count += [result.isCollision() for result in data.collisionResults]
+    ground = len(geometry.geometryObjects) - 1
+    on_ground = [pair.second == ground for pair in geometry.collisionPairs]
+    return np.asarray((count > MOSTLY * POSTURES) & ~np.array(on_ground, dtype=bool))
+
+
+def _placed(robot: Robot, link: Link, shape: Shape, number: int) -> pin.GeometryObject:
+    """Return a shape on the body that its link belongs to."""
+    frame = robot.model.frames[robot.model.getBodyId(link.name)]
+    pose = frame.placement * pin.SE3(np.array(shape.transform_shape_to_link))
+    name = f"{link.name}:{number}"
+    return pin.GeometryObject(name, int(frame.parentJoint), pose, _coal_shape(shape))
+
+
+def _coal_shape(shape: Shape) -> Any:
+    match shape.kind:
+        case "box":
+            return coal.Box(*shape.size)
+        case "sphere":
+            return coal.Sphere(*shape.size)
+        case "cylinder":
+            return coal.Cylinder(*shape.size)
+        case "capsule":
+            return coal.Capsule(*shape.size)
+        case "mesh":
+            mesh = None if shape.mesh is None else read_mesh(shape.mesh)
+            points = np.zeros((0, 3)) if mesh is None else mesh.vertices
+            return _hull(np.asarray(points * np.array(shape.size), dtype=np.float64))
+
+
+def _hull(points: Array) -> Any:
+    """Return the convex hull of points, shape (k, 3).
+
+    It is that of the outermost points along directions 15° apart: 1 % of its radius
+    may be missing where it is round, which the clearance makes up for.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    corners = np.unique(points[_farthest(points)], axis=0)
+    try:
+        faces = ConvexHull(corners)
+    except (QhullError, ValueError):  # flat: a box around it is as good
+        middle, size = 0.5 * (points.max(0) + points.min(0)), np.ptp(points, axis=0)
+        signs = np.array(list(np.ndindex(2, 2, 2))) - 0.5
+        corners = middle + signs * np.maximum(size, CLEARANCE)
+        faces = ConvexHull(corners)
+    triangles = coal.StdVec_Triangle()
+    sides = corners[faces.simplices]
+    normals = np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0])
+    inward = np.einsum("fi,fi->f", normals, sides[:, 0] - corners.mean(axis=0)) < 0.0
+    ordered = np.where(inward[:, None], faces.simplices[:, ::-1], faces.simplices)
+    for a, b, c in ordered.tolist():
+        triangles.append(coal.Triangle(a, b, c))
+    vertices = coal.StdVec_Vec3s()
+    for corner in corners:
+        vertices.append(corner)
+    return coal.Convex(vertices, triangles)
+
+
+def _farthest(points: Array) -> NDArray[np.int64]:
+    """Return which points are farthest along directions spread over a sphere."""
+    step = np.arange(HULL_DIRECTIONS) + 0.5
+    z = 1.0 - 2.0 * step / HULL_DIRECTIONS
+    turn = np.pi * (1.0 + np.sqrt(5.0)) * step
+    across = np.sqrt(1.0 - z**2)
+    directions = np.column_stack([across * np.cos(turn), across * np.sin(turn), z])
+    single = directions.astype(np.float32)
+    pieces = []
+    for first in range(0, len(points), PIECE):  # a piece fits into the cache
+        heights = single @ points[first : first + PIECE].T.astype(np.float32)
+        pieces.append(first + np.unique(np.argmax(heights, axis=1)))
+    kept = np.concatenate(pieces)
+    heights = single @ points[kept].T.astype(np.float32)
+    return np.asarray(kept[np.unique(np.argmax(heights, axis=1))])
+
+
+def _notices(robot: Robot, shapes: int, bare: list[str]) -> tuple[str, ...]:
+    if shapes == 0:
+        return (
+            f"{robot.name} has no shapes: whether it touches itself is not looked at",
+        )
+    if not bare:
+        return ()
+    named = ", ".join(bare[:3]) + (", …" if len(bare) > 3 else "")
+    return (
+        f"{len(bare)} links have no shapes and are not looked at for touching: {named}",
+    )
+
+
+def _link_of(name: str) -> str:
+    return name.rpartition(":")[0]

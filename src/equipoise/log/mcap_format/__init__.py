@@ -1,0 +1,1 @@
+"""Runs as MCAP files of ROS 2 messages."""

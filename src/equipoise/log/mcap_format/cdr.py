@@ -1,0 +1,191 @@
+"""CDR, the bytes of ROS 2 messages, by their definitions."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.log.mcap_format.layout import Column, Layout
+
+# Little-endian, plain CDR; alignment counts from after it.
+ENCAPSULATION = b"\x00\x01\x00\x00"
+NUMBERS = {
+    "bool": "<u1",
+    "byte": "<u1",
+    "char": "<u1",
+    "float32": "<f4",
+    "float64": "<f8",
+    **{f"int{bits}": f"<i{bits // 8}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"<u{bits // 8}" for bits in (8, 16, 32, 64)},
+}
+FIELD = re.compile(r"([\w/]+)(?:<=\d+)?(\[[^\]]*\])?\s+(\w+)(?:\s.*)?")
+
+
+class Field(NamedTuple):
+    """A field of a message; ``array`` is None, a fixed length, or -1 for any."""
+
+    name: str
+    type: str
+    array: int | None
+
+
+@dataclass(frozen=True)
+class MessageType:
+    """A message type, its definition read.
+
+    Attributes:
+        name: For example ``"sensor_msgs/JointState"``.
+        fields: Fields by type name, of this type and those that it is made of.
+    """
+
+    name: str
+    fields: Mapping[str, tuple[Field, ...]]
+
+    @classmethod
+    def parse(cls, name: str, definition: str) -> MessageType:
+        """Read a definition in the format ``ros2msg``.
+
+        Raises:
+            EquipoiseError: If it is no such definition.
+        """
+        root = _short(name)
+        fields: dict[str, list[Field]] = {root: []}
+        current = root
+        for line in definition.splitlines():
+            text = line.split("#")[0].strip()
+            if text.startswith("MSG:"):
+                current = _short(text.removeprefix("MSG:").strip())
+                fields[current] = []
+            elif (
+                text
+                and not text.startswith("===")
+                and not re.match(r"\S+\s+\w+\s*=", text)
+            ):
+                match = FIELD.fullmatch(text)
+                if match is None:
+                    raise EquipoiseError(f"message type {name}: cannot read '{text}'")
+                fields[current].append(_field(match, current))
+        return cls(root, {key: tuple(value) for key, value in fields.items()})
+
+    def encode(self, values: Mapping[str, Any]) -> bytes:
+        """Return one message; fields that are not given are zero, empty or ``""``."""
+        out = bytearray(ENCAPSULATION)
+        self._encode(out, self.name, values)
+        return bytes(out)
+
+    def _encode(self, out: bytearray, kind: str, value: Any) -> None:
+        if kind == "string":
+            text = (value or "").encode() + b"\0"
+            _put(out, "<u4", len(text))
+            out += text
+        elif kind in NUMBERS:
+            _put(out, NUMBERS[kind], value or 0)
+        else:
+            for item in self.fields[kind]:
+                own = (value or {}).get(item.name)
+                if item.array is None:
+                    self._encode(out, item.type, own)
+                    continue
+                entries = [None] * max(item.array, 0) if own is None else list(own)
+                if item.array < 0:
+                    _put(out, "<u4", len(entries))
+                for entry in entries:
+                    self._encode(out, item.type, entry)
+
+    def layout(self, message: bytes) -> Layout:
+        """Return where everything lies in a message.
+
+        Raises:
+            EquipoiseError: If the message is not of this type.
+        """
+        if message[:2] != ENCAPSULATION[:2]:
+            raise EquipoiseError(
+                f"a message of type {self.name} is not little-endian CDR"
+            )
+        found = Layout(size=len(message))
+        try:
+            self._walk(found, message, 4, self.name, "")
+        except (struct.error, IndexError, KeyError, UnicodeDecodeError) as error:
+            raise EquipoiseError(
+                f"a message of type {self.name} does not fit its definition ({error})"
+            ) from error
+        return found
+
+    def _walk(self, found: Layout, data: bytes, at: int, kind: str, path: str) -> int:
+        for item in self.fields[kind]:
+            here = f"{path}.{item.name}" if path else item.name
+            if item.array is None:
+                at = self._walk_one(found, data, at, item.type, here)
+                continue
+            count = item.array
+            if count < 0:
+                at = _aligned(at, 4)
+                (count,) = struct.unpack_from("<I", data, at)
+                found.shape.append(slice(at, at + 4))
+                at += 4
+            if item.type in NUMBERS:
+                at = _walk_numbers(found, data, at, item.type, here, count)
+                continue
+            for index in range(count):
+                at = self._walk_one(found, data, at, item.type, f"{here}[{index}]")
+        return at
+
+    def _walk_one(
+        self, found: Layout, data: bytes, at: int, kind: str, path: str
+    ) -> int:
+        if kind in NUMBERS:
+            return _walk_numbers(found, data, at, kind, path, 1)
+        if kind != "string":
+            return self._walk(found, data, at, kind, path)
+        at = _aligned(at, 4)
+        length: int = struct.unpack_from("<I", data, at)[0]
+        end = at + 4 + length
+        if end > len(data):
+            raise IndexError(f"'{path}' goes beyond the message")
+        found.shape.append(slice(at, end))
+        found.texts[path] = data[at + 4 : end].rstrip(b"\0").decode()
+        return end
+
+
+def _walk_numbers(
+    found: Layout, data: bytes, at: int, kind: str, path: str, count: int
+) -> int:
+    dtype = np.dtype(NUMBERS[kind])
+    if count:  # nothing to align where there is nothing
+        at = _aligned(at, dtype.itemsize)
+    end = at + count * int(dtype.itemsize)
+    if end > len(data):
+        raise IndexError(f"'{path}' goes beyond the message")
+    found.columns[path] = Column(at, dtype, count)
+    return end
+
+
+def _field(match: re.Match[str], owner: str) -> Field:
+    kind, array, name = match.groups()
+    if "/" in kind:
+        kind = _short(kind)
+    elif kind not in NUMBERS and kind != "string":
+        kind = f"{owner.split('/')[0]}/{kind}"
+    if array is None:
+        return Field(name, kind, None)
+    return Field(name, kind, int(array[1:-1]) if array[1:-1].isdigit() else -1)
+
+
+def _short(name: str) -> str:
+    return name.replace("/msg/", "/")
+
+
+def _aligned(at: int, size: int) -> int:
+    return at + (4 - at) % size
+
+
+def _put(out: bytearray, dtype: str, value: float) -> None:
+    number = np.array(value, dtype=dtype)
+    out += bytes(_aligned(len(out), number.itemsize) - len(out))
+    out += number.tobytes()

@@ -1,0 +1,185 @@
+"""What lies in an MCAP file: topics, and their messages as columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from mcap.reader import make_reader
+from numpy.typing import NDArray
+
+from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.log.mcap_format.cdr import MessageType
+from equipoise.log.mcap_format.layout import Bytes, Layout
+from equipoise.log.mcap_format.raw_messages import RawLog, RawTopic, read_raw
+
+LOG_NAME = "run.mcap"
+
+
+class Topic(NamedTuple):
+    """A topic of a log.
+
+    Attributes:
+        name: For example ``"/joint_states"``.
+        type: Message type, for example ``"sensor_msgs/msg/JointState"``.
+        messages: How many there are.
+    """
+
+    name: str
+    type: str
+    messages: int
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """All messages of one topic, in order of time.
+
+    Attributes:
+        topic: Topic name.
+        times: When they were logged [ns], shape (n,).
+        layouts: One for all messages if they are alike, else one each.
+        rows: The messages, shape (n, size), if they are alike, else one row each.
+    """
+
+    topic: str
+    times: NDArray[np.uint64]
+    layouts: Sequence[Layout]
+    rows: Sequence[Bytes]
+
+    def text(self, path: str) -> list[str]:
+        """Return a text of each message."""
+        found = [layout.texts[path] for layout in self.layouts]
+        return found * (len(self.times) if len(found) == 1 else 1)
+
+    def texts(self, path: str) -> list[str]:
+        """Return the texts of a list in the first message, as ``"markers[].ns"``."""
+        head, _, tail = path.partition("[]")
+        texts = self.layouts[0].texts
+        found: list[str] = []
+        while f"{head}[{len(found)}]{tail}" in texts:
+            found.append(texts[f"{head}[{len(found)}]{tail}"])
+        return found
+
+    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
+        """Return the numbers at a path and those after it, shape (n, count).
+
+        Raises:
+            EquipoiseError: If a message has none, or another number of them.
+        """
+        try:
+            parts = [
+                layout.get(rows, path, count)
+                for layout, rows in zip(self.layouts, self.rows, strict=True)
+            ]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        except (KeyError, ValueError) as error:
+            raise EquipoiseError(
+                f"topic '{self.topic}': '{path}' is missing or differs in length"
+            ) from error
+
+    def first(self, count: int) -> Messages:
+        """Return the first messages, as many as asked for."""
+        alike = len(self.layouts) == 1
+        layouts = self.layouts if alike else self.layouts[:count]
+        rows = [self.rows[0][:count]] if alike else self.rows[:count]
+        return Messages(self.topic, self.times[:count], layouts, rows)
+
+
+def topics(path: Path | str) -> tuple[Topic, ...]:
+    """Return what is in an MCAP file, or in the folder of a run, by name.
+
+    Raises:
+        EquipoiseError: If it is none, or is damaged.
+    """
+    with open_log(path) as stream:
+        summary = make_reader(stream).get_summary()
+        if summary is None or summary.statistics is None:
+            raise EquipoiseError(f"{path}: has no list of its topics")
+        counts = summary.statistics.channel_message_counts
+        found = []
+        for channel in summary.channels.values():
+            schema = summary.schemas.get(channel.schema_id)
+            name = schema.name if schema else ""
+            found.append(Topic(channel.topic, name, counts.get(channel.id, 0)))
+    return tuple(sorted(found))
+
+
+def read_messages(path: Path | str) -> tuple[dict[str, Messages], dict[str, bytes]]:
+    """Read all ROS 2 messages by topic, and all attachments by name.
+
+    Raises:
+        EquipoiseError: If the file is no MCAP file, or is damaged.
+    """
+    with open_log(path) as stream:
+        raw = read_raw(stream)
+        return decoded(raw), raw.attachments
+
+
+def decoded(raw: RawLog) -> dict[str, Messages]:
+    """Return ROS 2 messages by topic; topics that have none are left out.
+
+    Raises:
+        EquipoiseError: If a message is not of its type.
+    """
+    found = {}
+    for topic in raw.topics.values():
+        channel = topic.channel
+        schema = raw.schemas.get(channel.schema_id)
+        readable = topic.wanted and topic.times and channel.message_encoding == "cdr"
+        if readable and schema is not None:
+            kind = MessageType.parse(schema.name, schema.data.decode())
+            found[channel.topic] = _messages(topic, kind)
+    return found
+
+
+def log_path(path: Path | str) -> Path:
+    """Return the log itself, given it or the folder of its run."""
+    path = Path(path)
+    return path / LOG_NAME if path.is_dir() else path
+
+
+@contextmanager
+def open_log(path: Path | str) -> Iterator[BinaryIO]:
+    """Open a log; whatever goes wrong in it becomes one clear line."""
+    file = log_path(path)
+    if not file.is_file():
+        beside = f"; a run's folder holds {LOG_NAME}" if Path(path).is_dir() else ""
+        raise EquipoiseError(f"{file}: no such file{beside}")
+    try:
+        with file.open("rb") as stream:
+            yield stream
+    except EquipoiseError as error:
+        if isinstance(error, NameNotFoundError):
+            raise
+        message = str(error)
+        raise EquipoiseError(
+            message if message.startswith(str(path)) else f"{file}: {message}"
+        ) from error
+    # a damaged file can make its readers stumble in any way
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise EquipoiseError(
+            f"{file}: is no MCAP file, or is cut off or damaged ({reason})"
+        ) from error
+
+
+def _messages(topic: RawTopic, kind: MessageType) -> Messages:
+    name, when = topic.channel.topic, np.array(topic.times, dtype=np.uint64)
+    order = None
+    if np.any(when[1:] < when[:-1]):
+        order = np.argsort(when, kind="stable")
+        when = when[order]
+    rows = topic.table()
+    if rows is not None:
+        rows = rows if order is None else rows[order]
+        layout = kind.layout(rows[0].tobytes())
+        if layout.fits(rows).all():
+            return Messages(name, when, [layout], [rows])
+    data = topic.messages()
+    data = data if order is None else [data[at] for at in order]
+    singles = [np.frombuffer(message, dtype=np.uint8)[None] for message in data]
+    return Messages(name, when, [kind.layout(message) for message in data], singles)

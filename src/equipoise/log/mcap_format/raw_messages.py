@@ -1,0 +1,234 @@
+"""Messages out of the MCAP container, bytes as they are.
+
+The reader of the ``mcap`` package takes 10 µs for a message; its records are used
+here for all but messages.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from mcap import records
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import EndOfFile, InvalidMagic
+from mcap.opcode import Opcode
+from mcap.stream_reader import (
+    CRCValidationError,
+    StreamReader,
+    get_chunk_data_stream,
+)
+
+from equipoise.log.mcap_format.layout import Bytes
+from equipoise.log.recordings.message_rows import rows_at
+
+RECORD_HEAD = struct.Struct("<BQ")
+# Channel, sequence, log time, publish time.
+MESSAGE_HEAD = struct.Struct("<HIQQ")
+
+# Whether the messages of a topic are wanted, by its name and type.
+Wanted = Callable[[str, str], bool]
+
+
+@dataclass
+class RawTopic:
+    """Messages of a channel in the order of the file.
+
+    Attributes:
+        channel: What the file says of it.
+        wanted: Whether the messages are; else only their times are kept.
+        times: When they were logged [ns].
+    """
+
+    channel: records.Channel
+    wanted: bool = True
+    times: list[int] = field(default_factory=list)
+    _blocks: list[tuple[int, bytes]] = field(default_factory=list)
+
+    def add(self, times: list[int], data: bytes) -> None:
+        """Add messages of one length, given after each other."""
+        self.times += times
+        if self.wanted:
+            self._blocks.append((len(times), data))
+
+    def messages(self) -> list[bytes]:
+        """Return the messages, none where they are not wanted."""
+        found: list[bytes] = []
+        for count, data in self._blocks:
+            size = len(data) // count
+            found += [data[at * size : (at + 1) * size] for at in range(count)]
+        return found
+
+    def table(self) -> Bytes | None:
+        """Return the messages as rows (n, size); None if they differ in length."""
+        sizes = {len(data) // count for count, data in self._blocks}
+        if len(sizes) != 1:
+            return None
+        joined = b"".join(data for _, data in self._blocks)
+        self._blocks = [(len(self.times), joined)]  # logs are large: no second copy
+        return np.frombuffer(joined, dtype=np.uint8).reshape(-1, sizes.pop())
+
+
+class Damage(NamedTuple):
+    """Why a file could not be read to its end.
+
+    Attributes:
+        cut_off: Whether it just ends; it is damaged otherwise.
+        reason: A few words.
+        unsure_from: Log time from which topics may lack messages [ns]; None where
+            they end together.
+    """
+
+    cut_off: bool
+    reason: str
+    unsure_from: int | None
+
+
+@dataclass
+class RawLog:
+    """All that is in an MCAP file.
+
+    Attributes:
+        schemas: By number.
+        topics: By channel number.
+        attachments: Content by name.
+        damage: What ended the reading early; None where nothing did.
+        complete: Whether all messages were read.
+    """
+
+    schemas: dict[int, records.Schema] = field(default_factory=dict)
+    topics: dict[int, RawTopic] = field(default_factory=dict)
+    attachments: dict[str, bytes] = field(default_factory=dict)
+    damage: Damage | None = None
+    complete: bool = False
+
+    def type_of(self, channel: records.Channel) -> str:
+        """Return the message type of a channel, ``""`` if the file does not say."""
+        schema = self.schemas.get(channel.schema_id)
+        return schema.name if schema else ""
+
+
+def read_raw(
+    stream: BinaryIO, *, salvage: bool = False, wanted: Wanted | None = None
+) -> RawLog:
+    """Read a whole MCAP file; checksums are checked.
+
+    Args:
+        stream: The file, at its beginning.
+        salvage: Whether to return what lies before the first damage, and say so in
+            ``damage``, instead of raising. A chunk is whole or not read at all.
+        wanted: Which topics' messages to keep; of others only times. All by default.
+
+    Raises:
+        Exception: Of any kind, if it is no MCAP file, or is damaged.
+    """
+    log = RawLog()
+    latest: int | None = None
+    reader = _Reader(
+        _WholeReads(stream),  # type: ignore[arg-type]
+        emit_chunks=True,
+        validate_crcs=True,
+    )
+    try:
+        for record in reader.records:
+            if isinstance(record, records.Chunk):
+                latest = None
+                content, length = get_chunk_data_stream(record, validate_crc=True)
+                _read_chunk(log, content.read(length), wanted)
+            elif isinstance(record, records.Message):
+                latest = record.log_time
+                log.topics[record.channel_id].add([record.log_time], record.data)
+            elif isinstance(record, records.Attachment):
+                log.attachments[record.name] = record.data
+            elif isinstance(record, records.DataEnd):
+                log.complete = True
+            else:
+                _announce(log, record, wanted)
+    # a damaged file can make its readers stumble in any way
+    except Exception as error:
+        if not salvage:
+            raise
+        cut_off = isinstance(error, EndOfFile)
+        log.damage = Damage(cut_off, _reason(error), None if log.complete else latest)
+    return log
+
+
+def _reason(error: Exception) -> str:
+    """Return a few words that somebody understands who has never seen the bytes."""
+    match error:
+        case InvalidMagic():
+            return "it does not begin as one"
+        case CRCValidationError():
+            return f"a checksum of its {type(error.record).__name__.lower()}s is wrong"
+        case _:
+            return str(error) or type(error).__name__
+
+
+class _Reader(StreamReader):
+    """Reads records, but passes over indexes: all messages are read anyway."""
+
+    def _read_record(self, opcode: int, length: int) -> records.McapRecord | None:
+        if opcode == Opcode.MESSAGE_INDEX:
+            self._stream.read(length)
+            return None
+        return super()._read_record(opcode, length)
+
+
+class _WholeReads:
+    """A file that gives as many bytes as were asked for, or none."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._left = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+
+    def read(self, length: int) -> bytes:
+        if length > self._left:
+            raise EndOfFile("the file ends early")
+        self._left -= length
+        return self._stream.read(length)
+
+
+def _read_chunk(log: RawLog, data: bytes, wanted: Wanted | None) -> None:
+    at = 0
+    while at < len(data):
+        rows = rows_at(data, at)
+        if len(rows.table):
+            for place, channel in enumerate(rows.channels):
+                topic = log.topics[channel]
+                topic.add(
+                    rows.times(place), rows.contents(place) if topic.wanted else b""
+                )
+            at += rows.table.size
+            continue
+        for _ in range(max(len(rows.channels), 1)):
+            at = _read_record(log, data, at, wanted)
+
+
+def _read_record(log: RawLog, data: bytes, at: int, wanted: Wanted | None) -> int:
+    """Read one record of a chunk, and return where the next begins."""
+    opcode, length = RECORD_HEAD.unpack_from(data, at)
+    at += RECORD_HEAD.size
+    if at + length > len(data):
+        raise ValueError("a record goes beyond its chunk")
+    if opcode == Opcode.MESSAGE:
+        channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, at)
+        log.topics[channel].add([time], data[at + MESSAGE_HEAD.size : at + length])
+    elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+        kind = records.Schema if opcode == Opcode.SCHEMA else records.Channel
+        record = kind.read(ReadDataStream(BytesIO(data[at : at + length])))
+        _announce(log, record, wanted)
+    return int(at + length)
+
+
+def _announce(log: RawLog, record: records.McapRecord, wanted: Wanted | None) -> None:
+    if isinstance(record, records.Schema):
+        log.schemas.setdefault(record.id, record)
+    elif isinstance(record, records.Channel):
+        keep = wanted is None or wanted(record.topic, log.type_of(record))
+        log.topics.setdefault(record.id, RawTopic(record, keep))

@@ -1,0 +1,1 @@
+"""Any robot's bag or CSV file, and the run that it shows."""

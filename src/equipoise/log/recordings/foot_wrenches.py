@@ -1,0 +1,173 @@
+"""The wrenches of a recording that are those of the feet, in the soles' frames."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.errors import NameNotFoundError
+from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.stance import sole_pose
+from equipoise.log.recordings.recording import MeasuredWrench, Recording
+from equipoise.robot.anatomy.soles import placement_in_body
+from equipoise.robot.description import Array
+from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+# Less than this share of the weight downwards: the sign is the other way round.
+TURNED = -0.25
+# The feet's mean load should be the weight to this share.
+FAIR_LOAD = (0.7, 1.3)
+# Where wrenches end earlier or begin later than joints by more than this [s].
+LATE = 0.1
+SIDE_WORDS: dict[Side, str] = {
+    "left": r"(?<![a-z])(?:l|left|lf|lfoot)(?![a-z])|left",
+    "right": r"(?<![a-z])(?:r|right|rf|rfoot)(?![a-z])|right",
+}
+
+
+class _Placed(NamedTuple):
+    """A frame of the robot: the link or frame it hangs on, and its pose there."""
+
+    frame: str
+    pose: Array
+    body: int
+
+
+def foot_wrenches(
+    recording: Recording, robot: Robot, q: Array, notices: list[str]
+) -> dict[Side, Array]:
+    """Return force and torque of the ground on each foot, as a run has them.
+
+    About and in the sole's frame [N, Nm], shape (n, 6) each. A foot whose wrench is
+    not known is left out.
+
+    Args:
+        recording: What was measured.
+        robot: The robot.
+        q: Configurations at the recording's times, anywhere in the world, (n, nq).
+        notices: Gets what was left out or turned round.
+    """
+    chosen: dict[Side, tuple[int, str, MeasuredWrench, _Placed]] = {}
+    for name, wrench in recording.wrenches.items():
+        placed = _placed(recording, robot, wrench.frame)
+        if placed is None:
+            side = _side_by_name(f"{name} {wrench.frame}")
+            if side is not None:
+                notices.append(
+                    f"wrench '{name}' is left out: {robot.name} has no frame "
+                    f"'{wrench.frame}' that it could be in"
+                )
+            continue
+        side = _side_by_leg(robot, placed.body)
+        if side is None:
+            continue
+        rank = _rank(robot, side, placed, wrench.frame)
+        if side not in chosen or rank < chosen[side][0]:
+            chosen[side] = (rank, name, wrench, placed)
+    found: dict[Side, Array] = {}
+    for side, (_, name, wrench, placed) in chosen.items():
+        values = _at_times(recording.time, wrench, name, notices)
+        found[side] = _in_sole(robot, q, side, placed, values)
+    return _turned_upright(robot, found, notices)
+
+
+def _placed(recording: Recording, robot: Robot, frame: str) -> _Placed | None:
+    """Find a frame: as the log places it, else as the robot's file does."""
+    own = recording.static_frames.get(frame)
+    name, pose = (own.parent, own.transform_to_parent) if own else (frame, np.eye(4))
+    try:
+        index = robot.frame_id(name)
+    except NameNotFoundError:
+        if own is None:
+            return None
+        # the log hangs it on a frame of its own
+        parent = _placed(recording, robot, name) if name != frame else None
+        if parent is None:
+            return None
+        return parent._replace(pose=parent.pose @ pose)
+    return _Placed(name, np.asarray(pose), int(robot.model.frames[index].parentJoint))
+
+
+def _side_by_leg(robot: Robot, body: int) -> Side | None:
+    joint = robot.model.names[body]
+    for limb in robot.limbs.values():
+        on_leg = limb.kind == "leg" and joint in limb.subtree_joints
+        if on_leg and limb.side in robot.soles:
+            return limb.side
+    return None
+
+
+def _side_by_name(text: str) -> Side | None:
+    for side, words in SIDE_WORDS.items():
+        if re.search(words, text.lower()):
+            return side
+    return None
+
+
+def _rank(robot: Robot, side: Side, placed: _Placed, frame: str) -> int:
+    """Return how far a frame is from the sole: 0 the sole, 1 the foot, else more."""
+    body, _ = placement_in_body(robot.model, robot.soles[side])
+    if placed.body != body:
+        chain = list(robot.model.supports[body])
+        above = chain.index(placed.body) if placed.body in chain else 0
+        return 2 + len(chain) - above
+    return 0 if "sole" in frame.lower() else 1
+
+
+def _at_times(
+    time: Array, wrench: MeasuredWrench, name: str, notices: list[str]
+) -> Array:
+    late = max(wrench.time[0] - time[0], time[-1] - wrench.time[-1])
+    if late > LATE:
+        notices.append(
+            f"wrench '{name}' lacks up to {late:.2f} s at an end; its nearest is held"
+        )
+    columns = [np.interp(time, wrench.time, column) for column in wrench.values.T]
+    return np.stack(columns, axis=1)
+
+
+def _in_sole(
+    robot: Robot, q: Array, side: Side, placed: _Placed, values: Array
+) -> Array:
+    """Return wrenches about and in the sole's frame instead of another frame's."""
+    body, sole = placement_in_body(robot.model, robot.soles[side])
+    if placed.body == body:
+        frame = robot.model.frames[robot.frame_id(placed.frame)].placement
+        to_sole = (sole.inverse() * frame).homogeneous @ placed.pose
+        transform = np.broadcast_to(to_sole, (len(q), 4, 4))
+    else:
+        pose = np.asarray(frame_pose(robot, q, placed.frame)) @ placed.pose
+        transform = np.linalg.inv(sole_pose(robot, q, side)) @ pose
+    if np.allclose(transform, np.eye(4), rtol=0.0, atol=1e-12):
+        return values
+    force = np.einsum("nij,nj->ni", transform[:, :3, :3], values[:, :3])
+    torque = np.einsum("nij,nj->ni", transform[:, :3, :3], values[:, 3:])
+    torque += np.cross(transform[:, :3, 3], force)
+    return np.hstack([force, torque])
+
+
+def _turned_upright(
+    robot: Robot, wrenches: dict[Side, Array], notices: list[str]
+) -> dict[Side, Array]:
+    """Turn all signs round if the feet seem to be pulled down by the ground."""
+    if not wrenches:
+        return wrenches
+    weight = robot.mass * STANDARD_GRAVITY
+    load = float(np.median(sum(w[:, 2] for w in wrenches.values()))) / weight
+    if load < TURNED:
+        notices.append(
+            f"the feet's wrenches sum to {load:.2f} m g upwards: taken for forces on "
+            "the ground, their signs are turned"
+        )
+        load = -load
+        wrenches = {side: -values for side, values in wrenches.items()}
+    if len(wrenches) == 2 and not FAIR_LOAD[0] < load < FAIR_LOAD[1]:
+        notices.append(
+            f"the feet carry {load:.2f} m g in the middle of the log, not the robot's "
+            "weight"
+        )
+    return wrenches

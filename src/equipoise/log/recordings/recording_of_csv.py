@@ -1,0 +1,193 @@
+"""Joints, wrenches and base out of a CSV file, by the names of its columns."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError
+from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
+from equipoise.log.recordings.csv_columns import csv_columns
+from equipoise.log.recordings.recording import MeasuredWrench, Recording
+from equipoise.log.recordings.row_order import (
+    Times,
+    finite_rows,
+    held,
+    last_of_each_time,
+    note_gaps,
+    note_no_numbers,
+    poses_at,
+    seconds_from,
+    sorted_rows,
+)
+from equipoise.robot.description import Array
+
+TIME = re.compile(
+    r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"
+    r"(?:[ _]?[\[(]?(s|ms|us|ns)[\])]?)?"
+)
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# Seconds since 1970 have ten digits; more are nanoseconds.
+SURELY_NANOSECONDS = 1e16
+WRENCH = re.compile(
+    r"(.+)[._/](?:([fmt])([xyz])|(force|torque|moment)[._/]([xyz]))", re.IGNORECASE
+)
+WRENCH_ORDER = tuple(f"{kind}{axis}" for kind in "fm" for axis in "xyz")
+BASE = re.compile(
+    r"((?:floating_?)?base(?:_link)?|root(?:_link)?|pelvis)[._/]"
+    r"(x|y|z|roll|pitch|yaw|qx|qy|qz|qw)",
+    re.IGNORECASE,
+)
+JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort))?")
+
+
+def recording_of_csv(file: Path) -> Recording:
+    """Return what a CSV file holds; see ``docs/logs.md`` for the names of columns.
+
+    Raises:
+        EquipoiseError: If it has no row of names, no time or no joints; names the
+            line or column at fault.
+    """
+    table = csv_columns(file, may_be_cut_off=True)
+    columns, notices = dict(table.columns), table.notices
+    times = _times(file, columns, notices)
+    order = sorted_rows(times, notices, file.name)
+    kept = last_of_each_time(times[order], notices, file.name)
+    rows = order[kept]
+    time = seconds_from(times[rows], int(times[rows[0]]))
+    note_gaps(time, notices, file.name)
+
+    poses, prefix = _take_base(columns, notices)
+    base = None if poses is None else _base_at(time, poses[rows], prefix, notices)
+    wrenches = {}
+    for name, values in _take_wrenches(columns, notices).items():
+        there = finite_rows(values[rows], notices, f"columns {name}.*")
+        if len(there):
+            frame, own = name.split("/")[-1], values[rows][there]
+            wrenches[name] = MeasuredWrench(frame, time[there], own)
+    groups: dict[str, dict[str, Array]] = {"position": {}, "velocity": {}, "effort": {}}
+    broken = 0
+    for name, column in columns.items():
+        match = JOINT.fullmatch(name)
+        if match and np.isfinite(column).any():
+            broken += int(np.count_nonzero(~np.isfinite(column)))
+            filled = held(column[order][:, None])[kept, 0]
+            groups[match.group(2) or "position"][match.group(1)] = filled
+    note_no_numbers(broken, notices, file.name)
+    if not groups["position"]:
+        raise EquipoiseError(
+            f"{file}: holds no joint positions; columns of joints have the names of "
+            "the URDF's joints"
+        )
+    return Recording(
+        source=file,
+        time=time,
+        joints=groups["position"],
+        velocity=groups["velocity"],
+        effort=groups["effort"],
+        wrenches=wrenches,
+        base_pose=base,
+        base_source="" if base is None else f"columns {prefix}.*",
+        base_frame="",
+        static_frames={},
+        urdf=None,
+        settings=None,
+        notices=tuple(notices),
+    )
+
+
+def _times(file: Path, columns: dict[str, Array], notices: list[str]) -> Times:
+    """Take the column of time out of a table, in nanoseconds from its beginning."""
+    for name in columns:
+        match = TIME.fullmatch(name.lower())
+        if match is None:
+            continue
+        values = columns.pop(name)
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values))) + 2
+            raise EquipoiseError(f"{file}: row {row} has no time")
+        unit = match.group(1) or "s"
+        if match.group(1) is None and values.max() > SURELY_NANOSECONDS:
+            unit = "ns"
+            notices.append(f"column '{name}' is taken for nanoseconds")
+        since = (values - values.min()) * (NANOSECONDS / PER_SECOND[unit])
+        return np.asarray(np.rint(since), dtype=np.int64)
+    raise EquipoiseError(
+        f"{file}: has no column of time ('time', 'time_s', 't', 'timestamp' or "
+        f"'stamp'); its columns are: {', '.join(columns)}"
+    )
+
+
+def _take_base(
+    columns: dict[str, Array], notices: list[str]
+) -> tuple[Array | None, str]:
+    """Take the base's columns out of a table: pose (n, 7), and how they begin."""
+    parts: dict[str, dict[str, Array]] = {}
+    for name in list(columns):
+        match = BASE.fullmatch(name)
+        if match:
+            own = parts.setdefault(match.group(1), {})
+            own[match.group(2).lower()] = columns.pop(name)
+    for prefix, own in parts.items():
+        turn = _turn(own)
+        if turn is not None and own.keys() >= set("xyz"):
+            position = np.stack([own[axis] for axis in "xyz"], axis=1)
+            return np.hstack([position, turn]), prefix
+        notices.append(
+            f"columns {prefix}.* are left out: x, y, z and roll, pitch, yaw or "
+            "qx, qy, qz, qw are needed"
+        )
+    return None, ""
+
+
+def _base_at(
+    time: Array, poses: Array, prefix: str, notices: list[str]
+) -> Array | None:
+    """Return the base's pose at all times (n, 7), from those at which it is known."""
+    known = finite_rows(poses, notices, f"columns {prefix}.*")
+    return poses_at(time, time[known], poses[known]) if len(known) else None
+
+
+def _turn(own: dict[str, Array]) -> Array | None:
+    """Return quaternions xyzw of roll, pitch and yaw (URDF's: Rz Ry Rx), or given."""
+    if own.keys() >= {"qx", "qy", "qz", "qw"}:
+        given = np.stack([own[f"q{axis}"] for axis in "xyzw"], axis=1)
+        length = np.linalg.norm(given, axis=1, keepdims=True)
+        return np.asarray(given / np.where(length > 0.0, length, np.nan))
+    if not own.keys() >= {"roll", "pitch", "yaw"}:
+        return None
+    roll, pitch, yaw = (own[name] / 2.0 for name in ("roll", "pitch", "yaw"))
+    cr, sr, cp, sp = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch)
+    cy, sy = np.cos(yaw), np.sin(yaw)
+    return np.stack(
+        [
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        ],
+        axis=1,
+    )
+
+
+def _take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, Array]:
+    """Take wrenches out of a table: force and torque (n, 6) by how columns begin."""
+    parts: dict[str, dict[str, str]] = {}
+    for name in columns:
+        match = WRENCH.fullmatch(name)
+        if match:
+            kind = (match.group(2) or match.group(4)[0]).lower().replace("t", "m")
+            axis = (match.group(3) or match.group(5)).lower()
+            parts.setdefault(match.group(1), {})[f"{kind}{axis}"] = name
+    wrenches = {}
+    for prefix, names in parts.items():
+        taken = [columns.pop(name) for name in names.values()]
+        if names.keys() != set(WRENCH_ORDER):
+            notices.append(f"columns {prefix}.* are left out: six are a wrench")
+            continue
+        by_key = dict(zip(names, taken, strict=True))
+        values = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
+        wrenches[prefix] = values
+    return wrenches

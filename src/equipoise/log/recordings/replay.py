@@ -1,0 +1,175 @@
+"""A recording of a real robot as a run of its model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.kinematics.com import com
+from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.velocities import velocities
+from equipoise.log.recordings.foot_wrenches import foot_wrenches
+from equipoise.log.recordings.leg_odometry import (
+    as_poses,
+    estimated_base,
+    lowest_corner,
+    to_transforms,
+)
+from equipoise.log.recordings.matched_joints import matched_efforts, matched_positions
+from equipoise.log.recordings.measured_zmp import measured_zmp
+from equipoise.log.recordings.recording import Recording
+from equipoise.log.run import Run
+from equipoise.robot.description import Array
+from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import configurations
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+MOST_ROWS = 20_000
+# A floor that is farther off than this is put to z = 0 [m].
+FLOOR_TOLERANCE = 0.02
+AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def recorded_run(recording: Recording, robot: Robot) -> Run:
+    """Return a recording as a run, with what the model says of it.
+
+    The CoM is the model's; velocities and accelerations are differences of positions;
+    the ZMP is that of the feet's wrenches, where both are known. Where the log does not
+    say where the base is, the stance foot stays flat where it was put down. There are
+    no contact points, references, boxes or events.
+
+    Args:
+        recording: What was measured.
+        robot: Its robot.
+
+    Raises:
+        EquipoiseError: If the log is of another robot, in degrees, or too short.
+    """
+    recording, notices = _thinned(recording)
+    rows = len(recording.time)
+    if rows < 2:
+        raise EquipoiseError(f"{recording.source}: has one row only; two are needed")
+    positions = matched_positions(recording, robot, notices)
+    anywhere = configurations(robot, np.tile(AT_ORIGIN, (rows, 1)), positions)
+    wrenches = foot_wrenches(recording, robot, anywhere, notices)
+    base, base_from = _base(recording, robot, anywhere, positions, wrenches, notices)
+    q = configurations(robot, base, positions)
+    v = velocities(robot, q, recording.time)
+    zmp = measured_zmp(robot, q, wrenches)
+    if not zmp.supported.any():
+        notices.append("no ZMP: it needs the wrenches of both feet")
+    nothing = np.zeros((rows, 0, 3))
+    duration = float(recording.time[-1])
+    effort = matched_efforts(recording, robot, notices)
+    return Run(
+        robot=robot,
+        time=recording.time,
+        q=q,
+        v=v,
+        a=np.gradient(v, recording.time, axis=0),
+        effort=effort,
+        contact_names=(),
+        contact_position=nothing,
+        contact_force=nothing,
+        foot_wrench=wrenches,
+        com=np.asarray(com(robot, q), dtype=np.float64),
+        zmp=zmp.position,
+        supported=zmp.supported,
+        zmp_margin=zmp.margin,
+        references={},
+        boxes=np.zeros((rows, 0, 7)),
+        events=(),
+        summary={
+            "verb": "replay",
+            "robot": robot.name,
+            "source": recording.source.name,
+            "duration_s": duration,
+            "rows": rows,
+            "base_from": base_from,
+            "sentence": f"{robot.name}: {duration:.2f} s of {recording.source.name}.",
+            "notices": notices,
+        },
+    )
+
+
+def _thinned(recording: Recording) -> tuple[Recording, list[str]]:
+    """Return a recording of not too many rows, and its notices."""
+    notices = list(recording.notices)
+    rows = len(recording.time)
+    every = -(-rows // MOST_ROWS)
+    if every == 1:
+        return recording, notices
+    notices.append(f"of {rows} rows every {every}th is shown")
+    changes: dict[str, Any] = {
+        name: {key: row[::every] for key, row in getattr(recording, name).items()}
+        for name in ("joints", "velocity", "effort")
+    }
+    if recording.base_pose is not None:
+        changes["base_pose"] = recording.base_pose[::every]
+    return replace(recording, time=recording.time[::every], **changes), notices
+
+
+def _base(
+    recording: Recording,
+    robot: Robot,
+    anywhere: Array,
+    positions: Array,
+    wrenches: dict[Side, Array],
+    notices: list[str],
+) -> tuple[Array, str]:
+    """Return poses of the base (n, 7), and where they come from."""
+    measured = _measured_base(recording, robot, anywhere, notices)
+    if measured is not None:
+        return measured, recording.base_source
+    if set(robot.soles) != {"left", "right"}:
+        notices.append(
+            f"the log has no pose of the base, and {robot.name} has no two soles: its "
+            "base stands still"
+        )
+        return np.tile(robot.standing[:7], (len(anywhere), 1)), "nothing"
+    load, chosen_by = None, "the lower"
+    if len(wrenches) == 2:
+        weight = robot.mass * STANDARD_GRAVITY
+        load = (wrenches["left"][:, 2] - wrenches["right"][:, 2]) / weight
+        chosen_by = "the more loaded"
+    notices.append(
+        f"the log has no pose of the base: {chosen_by} foot is taken to stay flat "
+        "where it was put down, on level ground"
+    )
+    return estimated_base(robot, positions, load), "legs"
+
+
+def _measured_base(
+    recording: Recording, robot: Robot, anywhere: Array, notices: list[str]
+) -> Array | None:
+    """Return the recorded pose as one of the robot's root, on the floor."""
+    if recording.base_pose is None:
+        return None
+    base = np.array(recording.base_pose)
+    frame = recording.base_frame
+    if frame and frame != robot.description.root:
+        try:
+            in_root = np.asarray(frame_pose(robot, anywhere, frame))
+        except NameNotFoundError:
+            notices.append(
+                f"'{recording.base_source}' is left out: it is the pose of '{frame}', "
+                f"which {robot.name} has not"
+            )
+            return None
+        base = as_poses(to_transforms(base) @ np.linalg.inv(in_root))
+    soles = {side: sole_pose(robot, anywhere, side) for side in robot.soles}
+    if soles:
+        floor = lowest_corner(robot, to_transforms(base), soles)
+        height = float(np.median(floor))
+        if abs(height) > FLOOR_TOLERANCE:
+            notices.append(
+                f"the soles are at z = {height:.3f} m by '{recording.base_source}'; "
+                "the floor there is put to z = 0"
+            )
+            base[:, 2] -= height
+    return base

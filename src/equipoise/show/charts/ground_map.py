@@ -1,0 +1,85 @@
+"""The ground from above as plain data: where feet stood, and paths over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equipoise.log.run import Run
+from equipoise.robot.description import Array
+from equipoise.show.charts.chart import rows_within
+from equipoise.show.space.footprints import Footprint, footprints
+
+
+@dataclass(frozen=True, eq=False)
+class GroundPath:
+    """A path over the ground.
+
+    Attributes:
+        label: What it is.
+        points: x and y in the world [m], shape (n, 2); NaN rows are gaps.
+        style: As of :class:`~equipoise.show.charts.chart.Series`.
+    """
+
+    label: str
+    points: Array
+    style: str
+
+    @property
+    def dashed(self) -> bool:
+        """Whether it was planned."""
+        return self.style.endswith(" dashed")
+
+
+@dataclass(frozen=True, eq=False)
+class GroundMap:
+    """What there is to see from above.
+
+    Attributes:
+        time: [s], shape (n,).
+        paths: The planned ones first.
+        footprints: Where feet stood.
+    """
+
+    time: Array
+    paths: tuple[GroundPath, ...]
+    footprints: tuple[Footprint, ...]
+
+    def within(self, begin: float, end: float) -> GroundMap:
+        """Return the part between two times [s].
+
+        Raises:
+            EquipoiseError: If it holds nothing then.
+        """
+        rows = rows_within(self.time, begin, end)
+        paths = tuple(replace(path, points=path.points[rows]) for path in self.paths)
+        prints = tuple(
+            print_
+            for print_ in self.footprints
+            if print_.start_s <= end and print_.end_s >= begin
+        )
+        return GroundMap(self.time[rows], paths, prints)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return least and greatest x and y of all there is [m], shape (2,) each."""
+        points = np.concatenate(
+            [path.points for path in self.paths]
+            + [print_.polygon_in_world[:, :2] for print_ in self.footprints]
+        )
+        points = points[np.isfinite(points).all(axis=1)]
+        return points.min(axis=0), points.max(axis=0)
+
+
+def ground_map(run: Run) -> GroundMap:
+    """Return footprints and the paths of ZMP and CoM, planned ones where there are."""
+    paths = [
+        GroundPath(f"{label}, planned", run.references[key][:, :2], f"{style} dashed")
+        for key, label, style in (("zmp", "ZMP", "c1"), ("com", "CoM", "c0"))
+        if key in run.references
+    ]
+    paths += [
+        GroundPath("ZMP", run.zmp[:, :2], "c1"),
+        GroundPath("CoM", run.com[:, :2], "c0"),
+    ]
+    return GroundMap(run.time, tuple(paths), footprints(run))

@@ -1,0 +1,1 @@
+"""Pages that need nothing else: reports, their drawings and the replay."""

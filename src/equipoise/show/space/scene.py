@@ -1,0 +1,260 @@
+"""What there is to see of a run or of a robot; viewer, report and film draw it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.kinematics.com import com
+from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.support import support_polygon
+from equipoise.log.run import Run
+from equipoise.log.surroundings import Surroundings
+from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.description import Array, Colour
+from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+from equipoise.show.space.bodies import MOST_TRIANGLES, Body, joint_poses, robot_bodies
+from equipoise.show.space.footprints import (
+    Footprint,
+    centre_of_pressure_in_sole,
+    footprints,
+    is_loaded,
+)
+from equipoise.show.space.scene_colours import COM, ZMP
+from equipoise.simulation.measures import touching_polygon
+
+# The arrow of a force that is the whole weight, as a share of the longest limb.
+ARROW_SHARE = 0.6
+# Smaller forces have no arrow, as a share of the weight.
+LEAST_FORCE = 0.002
+
+
+class Arrow(NamedTuple):
+    """A force, drawn from where it acts.
+
+    Attributes:
+        start: In the world [m], shape (3,).
+        end: In the world [m], shape (3,).
+    """
+
+    start: Array
+    end: Array
+
+
+class Path(NamedTuple):
+    """A way through space.
+
+    Attributes:
+        label: What it is.
+        points: In the world [m], shape (n, 3); NaN rows are gaps.
+        colour: Of the line.
+        planned: Whether it was only wanted: such lines are dashed.
+    """
+
+    label: str
+    points: Array
+    colour: Colour
+    planned: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What there is to see at one time.
+
+    Attributes:
+        time: [s].
+        joint_poses: Position [m] and quaternion xyzw of each joint's frame, by
+            Pinocchio's index, shape (njoints, 7).
+        com: Centre of mass [m], shape (3,).
+        com_on_ground: Where it is projected to [m], shape (3,).
+        zmp: Zero-moment point [m], shape (3,); None where nothing carries the robot.
+        support: Corners of the support polygon, counter-clockwise [m], shape (k, 3).
+        forces: Of the ground on the robot.
+        boxes: Position [m] and quaternion xyzw of each box, shape (nb, 7).
+    """
+
+    time: float
+    joint_poses: Array
+    com: Array
+    com_on_ground: Array
+    zmp: Array | None
+    support: Array
+    forces: tuple[Arrow, ...]
+    boxes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class RobotScene:
+    """A robot that stands on its feet, in any posture.
+
+    Attributes:
+        robot: The robot.
+        most_triangles: Its meshes are made coarser until they have about as many.
+    """
+
+    robot: Robot
+    most_triangles: int = MOST_TRIANGLES
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """What moves."""
+        return robot_bodies(self.robot, self.most_triangles)
+
+    def moment(self, q: ArrayLike) -> Moment:
+        """Return what there is to see in a configuration, shape (nq,)."""
+        robot = self.robot
+        q = robot.check_q(q)
+        feet: list[Side] = list(robot.soles)
+        centre = np.asarray(com(robot, q), dtype=np.float64)
+        polygon = np.asarray(support_polygon(robot, q, feet)) if feet else None
+        support = np.zeros((0, 3)) if polygon is None else _lifted(polygon, 0.0)
+        return Moment(
+            0.0,
+            joint_poses(robot, q),
+            centre,
+            np.array([*centre[:2], 0.0]),
+            None,
+            support,
+            (),
+            np.zeros((0, 7)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RunScene:
+    """A run, to be looked at row by row.
+
+    Attributes:
+        run: The run.
+        most_triangles: Meshes of its robot are made coarser until they have about as
+            many.
+    """
+
+    run: Run
+    most_triangles: int = MOST_TRIANGLES
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """Ground, walls, and the sizes of boxes."""
+        return self.run.surroundings
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """What moves."""
+        return robot_bodies(self.run.robot, self.most_triangles)
+
+    @cached_property
+    def footprints(self) -> tuple[Footprint, ...]:
+        """Where feet stood."""
+        return footprints(self.run)
+
+    @cached_property
+    def paths(self) -> tuple[Path, ...]:
+        """Ways of CoM and ZMP, as wanted and as they were."""
+        run = self.run
+        found = []
+        for name, label, colour in (("com", "CoM", COM), ("zmp", "ZMP", ZMP)):
+            wanted = run.references.get(name)
+            if wanted is not None and wanted.shape[1:] == (3,):
+                found.append(Path(f"{label}, planned", wanted, colour, True))
+        found.append(Path("CoM", run.com, COM, False))
+        if run.supported.any():
+            found.append(Path("ZMP", run.zmp, ZMP, False))
+        return tuple(found)
+
+    @cached_property
+    def touches(self) -> bool:
+        """Whether the ground ever pushes: there are forces and a support polygon."""
+        loaded = (loads.any() for loads in self._loaded.values())
+        return bool(np.any(self.run.contact_force) or any(loaded))
+
+    def row_at(self, time: float) -> int:
+        """Return the row nearest to a time [s]."""
+        times = self.run.time
+        after = int(np.clip(np.searchsorted(times, time), 1, max(len(times) - 1, 1)))
+        if after >= len(times):
+            return 0
+        return after - int(time - times[after - 1] < times[after] - time)
+
+    def moment(self, row: int) -> Moment:
+        """Return what there is to see at a row of the run."""
+        run = self.run
+        support = self._support(row)
+        supported = bool(run.supported[row])
+        # the ground under the CoM is as high as what touches it
+        level = float(support[:, 2].mean()) if len(support) else self._level
+        return Moment(
+            float(run.time[row]),
+            joint_poses(run.robot, run.q[row]),
+            run.com[row],
+            np.array([*run.com[row, :2], level]),
+            run.zmp[row] if supported else None,
+            support,
+            self._forces(row),
+            run.boxes[row],
+        )
+
+    @cached_property
+    def _level(self) -> float:
+        heights = [
+            pose[2] for print_ in self.footprints for pose in print_.polygon_in_world
+        ]
+        return float(np.median(heights)) if heights else 0.0
+
+    @cached_property
+    def _loaded(self) -> dict[Side, NDArray[np.bool_]]:
+        return {side: is_loaded(self.run, side) for side in self.run.foot_wrench}
+
+    def _support(self, row: int) -> Array:
+        run = self.run
+        if run.contact_names:
+            points, forces = run.contact_position[row], run.contact_force[row]
+            touching = np.any(forces != 0.0, axis=1)
+            polygon = touching_polygon(points, forces)
+            level = float(points[touching, 2].mean()) if touching.any() else 0.0
+            return _lifted(polygon, level) if len(polygon) else np.zeros((0, 3))
+        feet: list[Side] = [side for side in self._loaded if self._loaded[side][row]]
+        if not feet:
+            return np.zeros((0, 3))
+        corners = np.asarray(support_polygon(run.robot, run.q[row], feet))
+        return _lifted(convex_hull(corners), self._level)
+
+    def _forces(self, row: int) -> tuple[Arrow, ...]:
+        run = self.run
+        weight = run.robot.mass * STANDARD_GRAVITY
+        scale = ARROW_SHARE * run.robot.longest_limb / weight
+        points, forces = run.contact_position[row], run.contact_force[row]
+        if not run.contact_names:
+            points, forces = self._foot_forces(row)
+        large = np.linalg.norm(forces, axis=1) > LEAST_FORCE * weight
+        return tuple(
+            Arrow(point, point + scale * force)
+            for point, force in zip(points[large], forces[large], strict=True)
+        )
+
+    @cached_property
+    def _pressed(self) -> dict[Side, Array]:
+        run = self.run
+        return {side: centre_of_pressure_in_sole(run, side) for side in run.foot_wrench}
+
+    def _foot_forces(self, row: int) -> tuple[Array, Array]:
+        """Return where loaded feet are pressed, and the forces on them, (k, 3) each."""
+        run = self.run
+        points, forces = [np.zeros((0, 3))], [np.zeros((0, 3))]
+        for side, loaded in self._loaded.items():
+            if loaded[row]:
+                pose = sole_pose(run.robot, run.q[row], side)
+                pressed = np.array([*self._pressed[side][row], 0.0, 1.0])
+                points.append((pose @ pressed)[None, :3])
+                forces.append((pose[:3, :3] @ run.foot_wrench[side][row, :3])[None])
+        return np.concatenate(points), np.concatenate(forces)
+
+
+def _lifted(polygon: Array, level: float) -> Array:
+    return np.hstack([polygon, np.full((len(polygon), 1), level)])

@@ -1,0 +1,453 @@
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from standing_logs import (
+    AT_ORIGIN,
+    balanced,
+    poses_of,
+    standing_log,
+    with_wrenches,
+)
+
+import equipoise as eq
+from equipoise.errors import EquipoiseError
+from equipoise.identification.measuring.measure import measure_run, measured_poses
+from equipoise.identification.measuring.measured_poses import FEET
+from equipoise.identification.measuring.pose_table import read_pose_table
+from equipoise.identification.measuring.stretches import Stillness
+from equipoise.log.recordings.recording import StaticFrame, read_recording
+from equipoise.log.run import Run
+from equipoise.robot.joint_coordinates import configurations, degree_names
+from equipoise.simulation.trials import stand
+
+SOLES = ("l_sole", "r_sole")
+
+
+@pytest.fixture(scope="module")
+def humanoid() -> eq.Robot:
+    """The robot of the made-up logs."""
+    return eq.load("humanoid")
+
+
+@pytest.fixture(scope="module")
+def made(humanoid):
+    """A log of four poses."""
+    return standing_log(humanoid, poses_of(humanoid, 4, 1))
+
+
+def scaled(recording, factors):
+    """Return a recording with its wrenches times factors, shape (6,)."""
+    return with_wrenches(
+        recording,
+        {name: own.values * factors for name, own in recording.wrenches.items()},
+    )
+
+
+def refused(robot, recording, **options):
+    """Return the one line that a log is refused with."""
+    with pytest.raises(EquipoiseError) as caught:
+        measured_poses(robot, recording, **options)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def assert_true(found, made):
+    """Poses and wrenches are those of the log that was made."""
+    assert len(found.poses) == len(made.positions)
+    np.testing.assert_allclose(found.poses.q[:, 7:], made.positions, atol=2e-3)
+    for side in FEET:
+        off = found.poses.wrenches[side] - made.wrenches[side]
+        assert np.abs(off[:, :3]).max() < 0.5
+        assert np.abs(off[:, 3:]).max() < 0.1
+
+
+def test_clean_log(humanoid, made):
+    """Nothing is said of a log that has nothing odd."""
+    found = measured_poses(humanoid, made.recording)
+    assert_true(found, made)
+    assert found.notices == ()
+    assert found.offset_s == 0.0
+    assert found.noise.force == pytest.approx(0.5, rel=0.2)
+    assert found.poses.start_s[1] == found.stretches[1].start_s
+
+
+@settings(max_examples=6)
+@given(late=st.floats(-0.2, 0.2), seed=st.integers(0, 99))
+def test_time_offset_is_taken_out(humanoid, made, late, seed):
+    """Wrenches that are late or early are found out to within a sample, and shifted."""
+    shifted = standing_log(humanoid, made.positions, late_s=late, seed=seed)
+    found = measured_poses(humanoid, shifted.recording)
+    assert found.offset_s == pytest.approx(late, abs=0.01001)
+    assert any("shifted" in text for text in found.notices) == (found.offset_s != 0.0)
+    assert_true(found, made)
+
+
+def test_thirty_milliseconds(humanoid, made):
+    """30 ms are found with encoders of 0.4 mrad, and told."""
+    late = standing_log(humanoid, made.positions, late_s=0.03, step=4e-4)
+    found = measured_poses(humanoid, late.recording)
+    assert found.offset_s == pytest.approx(0.03, abs=0.01)
+    assert any("ms later than joints" in text for text in found.notices)
+
+
+def test_no_motion_tells_no_offset(humanoid, made):
+    """A robot that never moves says nothing about clocks."""
+    still = standing_log(humanoid, made.positions[:1], hold_s=3.0, late_s=0.03)
+    assert measured_poses(humanoid, still.recording).offset_s is None
+
+
+def test_signs_of_both_feet(humanoid, made):
+    """Wrenches of the feet on the ground are turned round, with a notice."""
+    found = measured_poses(humanoid, scaled(made.recording, -np.ones(6)))
+    assert_true(found, made)
+    assert any("signs are turned" in text for text in found.notices)
+
+
+def test_sign_of_one_foot(humanoid, made):
+    """Feet whose signs differ are refused."""
+    own = made.recording.wrenches["r_sole"].values
+    text = refused(humanoid, with_wrenches(made.recording, {"r_sole": -own}))
+    assert "the right foot is pushed down" in text
+    assert "--wrench-frame" in text
+
+
+@pytest.mark.parametrize(
+    ("factors", "said"),
+    [
+        (0.5, "half of it is missing"),
+        (1.4, "40% off"),
+        (1.0 / 9.80665, "force=kgf"),
+        ([1, 1, 1, 1e3, 1e3, 1e3], "torque=Nmm"),
+        (0.0, "zero all the time"),
+    ],
+)
+def test_wrong_weight_or_unit(humanoid, made, factors, said):
+    """Half of the weight, kilograms and Nmm are refused in a line that says so."""
+    text = refused(humanoid, scaled(made.recording, np.ones(6) * factors))
+    assert said in text
+    assert "made_up.csv" in text
+
+
+def test_told_units(humanoid, made):
+    """What is told is done: degrees, kilograms, Nmm."""
+    odd = scaled(made.recording, np.repeat([1.0 / 9.80665, 1e3], 3))
+    odd = replace(odd, joints={k: np.rad2deg(v) for k, v in odd.joints.items()})
+    units = {"angle": "deg", "force": "kgf", "torque": "Nmm"}
+    assert_true(measured_poses(humanoid, odd, units=units), made)
+
+
+def test_degrees_are_refused(humanoid, made):
+    """Degrees that nobody told of are refused, with the option."""
+    joints = {name: np.rad2deg(own) for name, own in made.recording.joints.items()}
+    text = refused(humanoid, replace(made.recording, joints=joints))
+    assert "look like degrees" in text
+    assert "--units angle=deg" in text
+
+
+@pytest.mark.parametrize(
+    ("units", "said"),
+    [
+        ({"angle": "grad"}, "no unit 'grad' of angle"),
+        ({"mass": "kg"}, "unit of 'mass'"),
+    ],
+)
+def test_unknown_units(humanoid, made, units, said):
+    """Units that are none are refused with those that are."""
+    text = refused(humanoid, made.recording, units=units)
+    assert said in text
+    assert "angle: rad, deg" in text
+
+
+def test_free_mass(humanoid, made):
+    """A robot that weighs 40 % more is measured if its mass is free."""
+    heavy = scaled(made.recording, np.full(6, 1.4))
+    found = measured_poses(humanoid, heavy, free_mass=True)
+    total = sum(found.poses.wrenches[side][:, 2] for side in FEET)
+    np.testing.assert_allclose(total, 1.4 * humanoid.mass * 9.80665, rtol=0.01)
+
+
+def test_sensor_in_another_frame(humanoid, made):
+    """Wrenches in axes of a sensor are brought to the sole if the frame is named."""
+    turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+    change = {
+        name: np.hstack([own.values[:, :3] @ turn, own.values[:, 3:] @ turn])
+        for name, own in made.recording.wrenches.items()
+    }
+    odd = with_wrenches(made.recording, change)
+    text = refused(humanoid, odd)
+    assert "not in the frame that the log names" in text
+    pose = np.eye(4)
+    pose[:3, :3] = turn
+    odd = replace(
+        odd, static_frames={f"{sole}_ft": StaticFrame(sole, pose) for sole in SOLES}
+    )
+    frames = {sole: f"{sole}_ft" for sole in SOLES}
+    assert_true(measured_poses(humanoid, odd, wrench_frames=frames), made)
+
+
+def test_pressure_beside_the_sole(humanoid, made):
+    """A wrench about another point is refused: it presses beside the foot."""
+    own = made.recording.wrenches["l_sole"].values.copy()
+    own[:, 4] -= 0.9 * own[:, 2]
+    text = refused(humanoid, with_wrenches(made.recording, {"l_sole": own}))
+    assert "outside of the sole" in text
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        ({"l_soel": "l_sole"}, "did you mean 'l_sole'"),
+        ({"l_sole": "l_soel"}, "has no frame 'l_soel'"),
+    ],
+)
+def test_unknown_wrench_frames(humanoid, made, frames, said):
+    """A wrench or a frame that does not exist is refused with those that do."""
+    assert said in refused(humanoid, made.recording, wrench_frames=frames)
+
+
+def test_wrench_in_the_world(humanoid, made):
+    """A wrench in a frame that is on no leg is refused, naming what there is."""
+    wrenches = dict(made.recording.wrenches)
+    wrenches["l_sole"] = wrenches["l_sole"]._replace(frame="world")
+    text = refused(humanoid, replace(made.recording, wrenches=wrenches))
+    assert "no wrench is in a frame of the left leg" in text
+    assert "'l_sole' in 'world'" in text
+
+
+def test_one_foot_lifted(humanoid, made):
+    """Poses on one foot are left out; a log of nothing else is refused."""
+    time = made.recording.time
+    change = {name: own.values.copy() for name, own in made.recording.wrenches.items()}
+    lifted = time < 2.5
+    change["l_sole"][lifted] += change["r_sole"][lifted]
+    change["r_sole"][lifted] = 0.0
+    odd = with_wrenches(made.recording, change)
+    found = measured_poses(humanoid, odd)
+    assert len(found.poses) == len(made.positions) - 1
+    assert any("the right foot does not stand" in text for text in found.notices)
+    change = {"l_sole": change["l_sole"], "r_sole": 0.01 * change["r_sole"]}
+    text = refused(humanoid, with_wrenches(odd, change), free_mass=True)
+    assert "never stands still on both feet: 0.00 s to" in text
+
+
+def test_always_moving(humanoid, made):
+    """A robot that never stands still is refused with the limit."""
+    text = refused(
+        humanoid, made.recording, stillness=Stillness(speed=0.003, duration_s=9.0)
+    )
+    assert "never slower than 3.0 mm/s for 9 s" in text
+
+
+def test_missing_leg_joint(humanoid, made):
+    """A leg joint of another name is listed with the nearest that the log has."""
+    name = next(iter(humanoid.legs["left"].joints))
+    joints = {
+        k + ("_" if k == name else ""): v for k, v in made.recording.joints.items()
+    }
+    text = refused(humanoid, replace(made.recording, joints=joints))
+    assert f"has no '{name}' (did you mean '{name}_'?)" in text
+
+
+def test_missing_arm_joint(humanoid, made):
+    """Another joint that is missing is put to rest, with a notice."""
+    legs = {joint for leg in humanoid.legs.values() for joint in leg.joints}
+    name = next(name for name in degree_names(humanoid) if name not in legs)
+    joints = {k: v for k, v in made.recording.joints.items() if k != name}
+    joints[f"{name}_x"] = made.recording.joints[name]
+    found = measured_poses(humanoid, replace(made.recording, joints=joints))
+    assert any(f"'{name}' (did you mean '{name}_x'?)" in t for t in found.notices)
+
+
+def test_no_numbers(humanoid, made):
+    """Samples that are no numbers are left out; more than half are refused."""
+    rng = np.random.default_rng(1)
+    for share, fine in ((0.1, True), (0.6, False)):
+        own = made.recording.wrenches["l_sole"].values.copy()
+        own[rng.uniform(size=len(own)) < share, 2] = np.nan
+        odd = with_wrenches(made.recording, {"l_sole": own})
+        if fine:
+            found = measured_poses(humanoid, odd)
+            assert_true(found, made)
+            assert any("are no numbers" in text for text in found.notices)
+        else:
+            assert "are not numbers" in refused(humanoid, odd)
+
+
+def test_silent_sensor(humanoid, made):
+    """A sensor that repeats itself while the robot goes elsewhere is not believed."""
+    own = made.recording.wrenches["l_sole"].values.copy()
+    own[150:560] = own[150]
+    found = measured_poses(humanoid, with_wrenches(made.recording, {"l_sole": own}))
+    assert len(found.poses) == len(made.positions) - 1
+    assert any("stays the same while the robot moves" in t for t in found.notices)
+
+
+def test_wrenches_with_a_gap(humanoid, made):
+    """What lies in a gap of the wrenches is not made up of its ends."""
+    wrenches = dict(made.recording.wrenches)
+    own = wrenches["r_sole"]
+    kept = np.r_[0:340, 570 : len(own.time)]
+    wrenches["r_sole"] = own._replace(time=own.time[kept], values=own.values[kept])
+    found = measured_poses(humanoid, replace(made.recording, wrenches=wrenches))
+    assert len(found.poses) == len(made.positions) - 1
+    assert any("'r_sole' is missing" in text for text in found.notices)
+
+
+def write_table(path, robot, poses, wrenches, **more):
+    """Write poses with wrenches as a table."""
+    names = [*degree_names(robot)]
+    columns = [poses]
+    for side, sole in zip(FEET, SOLES, strict=True):
+        names += [f"{sole}.{kind}{axis}" for kind in "fm" for axis in "xyz"]
+        columns.append(wrenches[side])
+    for name, values in more.items():
+        names.append(name)
+        columns.append(np.reshape(values, (-1, 1)))
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["pose", *names])
+        for number, row in enumerate(np.hstack(columns)):
+            writer.writerow(
+                [number, *["" if np.isnan(x) else repr(float(x)) for x in row]]
+            )
+    return path
+
+
+def test_table(humanoid, made, tmp_path):
+    """Each row of a table is a pose, with its samples, and no time is needed."""
+    file = write_table(
+        tmp_path / "poses.csv",
+        humanoid,
+        made.positions,
+        made.wrenches,
+        samples=[9.0] * 4,
+    )
+    found = measured_poses(humanoid, read_pose_table(file), table=True)
+    assert_true(found, made)
+    np.testing.assert_array_equal(found.poses.samples, 9)
+    assert found.notices == ()
+
+
+def test_bad_tables(humanoid, made, tmp_path):
+    """Rows with holes are left out; a foot in the air and no samples are refused."""
+    holes = made.positions.copy()
+    holes[2, 0] = np.nan
+    file = write_table(tmp_path / "poses.csv", humanoid, holes, made.wrenches)
+    found = measured_poses(humanoid, read_pose_table(file), table=True)
+    assert len(found.poses) == 3
+    assert "numbers are missing in row 4" in found.notices[0]
+    holes[:3] = np.nan
+    file = write_table(tmp_path / "holes.csv", humanoid, holes, made.wrenches)
+    with pytest.raises(EquipoiseError, match="3 of 4 rows lack a number"):
+        read_pose_table(file)
+    lifted = {side: own.copy() for side, own in made.wrenches.items()}
+    lifted["left"][1] += lifted["right"][1]
+    lifted["right"][1] = 0.0
+    file = write_table(tmp_path / "lifted.csv", humanoid, made.positions, lifted)
+    text = refused(humanoid, read_pose_table(file), table=True)
+    assert "in pose 1 the right foot carries 0% of the weight" in text
+    file = write_table(
+        tmp_path / "none.csv",
+        humanoid,
+        made.positions,
+        made.wrenches,
+        samples=[0.0] * 4,
+    )
+    text = refused(humanoid, read_pose_table(file), table=True)
+    assert "pose 0 has 0 samples" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no CSV file"),
+        ("a,b\n1\n", "row 2 has 1 columns"),
+        ("a,a\n1,2\n", "two columns have the name 'a'"),
+        ("l_sole.fx,l_sole.fy\n1,2\n", "holds no joint positions"),
+    ],
+)
+def test_no_table(tmp_path, text, said):
+    """A file that is no table is refused in a line."""
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    with pytest.raises(EquipoiseError, match=said):
+        read_pose_table(file)
+
+
+def test_csv_log(humanoid, made, tmp_path):
+    """A log in CSV, with NaN in it, gives the same poses."""
+    log = made.recording
+    stacked = {
+        side: log.wrenches[sole].values for side, sole in zip(FEET, SOLES, strict=True)
+    }
+    joints = np.stack(list(log.joints.values()), axis=1)
+    joints[50:60, 3] = np.nan
+    file = write_table(tmp_path / "log.csv", humanoid, joints, stacked, time=log.time)
+    found = measured_poses(humanoid, read_recording(file))
+    assert len(found.poses) == len(made.positions)
+    assert any("not finite" in text for text in found.notices)
+
+
+def test_run(humanoid, made):
+    """A run of our own gives the same poses as its log."""
+    log = made.recording
+    rows = len(log.time)
+    joints = np.stack(list(log.joints.values()), axis=1)
+    q = configurations(humanoid, np.tile(AT_ORIGIN, (rows, 1)), joints)
+    empty, flat = np.zeros((rows, 0, 3)), np.zeros((rows, 3))
+    run = Run(
+        robot=humanoid,
+        time=log.time,
+        q=q,
+        v=np.zeros((rows, humanoid.nv)),
+        a=np.zeros((rows, humanoid.nv)),
+        effort=np.zeros((rows, humanoid.nv - 6)),
+        contact_names=(),
+        contact_position=empty,
+        contact_force=empty,
+        foot_wrench={
+            side: log.wrenches[sole].values
+            for side, sole in zip(FEET, SOLES, strict=True)
+        },
+        com=flat,
+        zmp=flat,
+        supported=np.ones(rows, dtype=bool),
+        zmp_margin=np.zeros(rows),
+        references={},
+        boxes=np.zeros((rows, 0, 7)),
+        events=(),
+        summary={},
+    )
+    assert_true(measure_run(run), made)
+    with pytest.raises(EquipoiseError, match="no wrench of the right foot"):
+        measure_run(replace(run, foot_wrench={"left": run.foot_wrench["left"]}))
+
+
+def test_balance_of_the_made_up_log(humanoid, made):
+    """The made-up wrenches carry the weight: what the other tests stand on."""
+    wrenches = balanced(humanoid, made.positions, np.zeros((4, 3)))
+    total = sum(own[:, 2] for own in wrenches.values())
+    np.testing.assert_allclose(total, humanoid.mass * 9.80665, rtol=1e-3)
+
+
+def test_log_of_our_own(humanoid, tmp_path):
+    """A simulated run and its MCAP file give the same pose and the same weight."""
+    run = stand(humanoid, seconds=1.5)
+    run.save(tmp_path / "run")
+    direct = measure_run(run)
+    read = measured_poses(humanoid, read_recording(tmp_path / "run"))
+    assert len(direct.poses) == len(read.poses) == 1
+    np.testing.assert_allclose(read.poses.q[:, 7:], direct.poses.q[:, 7:], atol=1e-9)
+    for side in FEET:
+        np.testing.assert_allclose(
+            read.poses.wrenches[side], direct.poses.wrenches[side], atol=1e-6
+        )
+    total = sum(direct.poses.wrenches[side][0, 2] for side in FEET)
+    assert total == pytest.approx(humanoid.mass * 9.80665, rel=0.01)

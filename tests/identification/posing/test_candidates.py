@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.identification.posing.candidates import default_margin, pose_candidates
+from equipoise.identification.posing.joint_ranges import joint_ranges
+from equipoise.identification.posing.tour import foot_placement
+from equipoise.kinematics.stance import sole_pose
+
+SIDES = ("left", "right")
+
+
+def check_poses(robot: eq.Robot, q: np.ndarray, margin: float) -> None:
+    """Check by Pinocchio what makes a pose one that can be measured."""
+    assert np.isfinite(q).all()
+    for side in SIDES:
+        soles = sole_pose(robot, q, side)
+        np.testing.assert_allclose(soles[:, :3, 2], [[0, 0, 1]] * len(q), atol=1e-9)
+        np.testing.assert_allclose(soles[:, 2, 3], 0.0, atol=1e-9)
+    centres = eq.com(robot, q)
+    for polygon, centre in zip(eq.support_polygon(robot, q), centres, strict=True):
+        assert eq.polygon_margin(polygon, centre[:2]) >= margin - 1e-8
+    for joint in list(robot.model.joints)[2:]:
+        if joint.nq == 1:
+            low = robot.model.lowerPositionLimit[joint.idx_q]
+            high = robot.model.upperPositionLimit[joint.idx_q]
+            assert np.all((q[:, joint.idx_q] >= low) & (q[:, joint.idx_q] <= high))
+
+
+@pytest.mark.parametrize("name", ["mahru-1", "humanoid", "itu-biped", "muscolo-biped"])
+def test_poses_are_balanced_within_limits_and_flat(name: str) -> None:
+    """Soles are level, the CoM is inside by the margin, joints are within limits."""
+    robot = eq.load(name)
+    q = pose_candidates(robot, 60, 3, margin=0.02)
+    assert q.shape == (60, robot.nq)
+    check_poses(robot, q, 0.02)
+    for side in SIDES:
+        placed = sole_pose(robot, q, side)
+        np.testing.assert_allclose(placed, np.tile(placed[:1], (60, 1, 1)), atol=1e-8)
+
+
+@pytest.mark.parametrize("which", ["g1_urdf", "icub_urdf"])
+def test_real_humanoids_have_poses(which: str, request: pytest.FixtureRequest) -> None:
+    """Straight legs at rest and narrow limits leave poses enough."""
+    robot = eq.load(request.getfixturevalue(which))
+    q = pose_candidates(robot, 60)
+    assert len(q) == 60
+    check_poses(robot, q, 0.005)
+
+
+def test_poses_are_varied() -> None:
+    """The torso turns, the CoM moves and arms swing."""
+    robot = eq.load("mahru-1")
+    q = pose_candidates(robot, 200)
+    assert np.ptp(eq.com(robot, q), axis=0).min() > 0.08
+    lower, upper = joint_ranges(robot)
+    moved = upper > lower
+    assert moved.sum() >= 24
+    share = np.ptp(q, axis=0)[moved] / (upper - lower)[moved]
+    assert np.median(share) > 0.6
+
+
+def test_feet_stand_elsewhere_when_asked() -> None:
+    """Equally many poses in each of three placements; all are balanced."""
+    robot = eq.load("mahru-1")
+    q = pose_candidates(robot, 30, stances=3)
+    np.testing.assert_array_equal(foot_placement(robot, q), np.repeat([0, 1, 2], 10))
+    check_poses(robot, q, 0.005)
+
+
+def test_same_seed_same_poses() -> None:
+    """The seed decides."""
+    robot = eq.load("itu-biped")
+    one, same, other = (pose_candidates(robot, 20, seed) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 0.01
+
+
+def test_margin_grows_with_doubt() -> None:
+    """Twice the prior's doubt, twice the margin, up to half-way to the middle."""
+    from dataclasses import replace
+
+    from equipoise.identification.prior import default_prior
+
+    robot = eq.load("humanoid")
+    polygon = eq.support_polygon(robot, robot.standing)
+    prior = default_prior(robot)
+    margins = [
+        default_margin(robot, polygon, replace(prior, com=com))
+        for com in (0.03, 0.06, 10.0)
+    ]
+    assert margins[1] == pytest.approx(2.0 * margins[0])
+    middle = eq.polygon_margin(polygon, polygon.mean(axis=0))
+    assert margins[2] == pytest.approx(0.5 * middle)
+
+
+def test_what_cannot_be_is_said() -> None:
+    """Point feet, wide margins, legs that cannot step: one line each."""
+    with pytest.raises(eq.EquipoiseError, match="points or a line"):
+        pose_candidates(eq.load("three-link"), 5)
+    with pytest.raises(eq.EquipoiseError, match="margin of 900 mm is not possible"):
+        pose_candidates(eq.load("mahru-1"), 5, margin=0.9)
+    with pytest.raises(eq.EquipoiseError, match="only 1 of 2 placements"):
+        pose_candidates(eq.load("muscolo-biped"), 5, stances=2)
+    with pytest.raises(eq.EquipoiseError, match="both must be ≥ 1"):
+        pose_candidates(eq.load("mahru-1"), 0)
