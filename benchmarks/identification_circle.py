@@ -25,7 +25,6 @@ import numpy as np
 import equipoise as eq
 from benchmarks.identification_poses import needed, robots
 from equipoise.identification.closed_circle import Score, known_after, score
-from equipoise.identification.held_out import total_com
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.posing.candidates import pose_candidates
@@ -49,7 +48,7 @@ from equipoise.identification.simulated_poses import (
     usual_feet,
 )
 from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import link_columns
+from equipoise.identification.statics import link_columns, total_com
 from equipoise.robot.description import Array
 
 COM_DEVIATION, TOTAL_SHARE = 0.01, 0.08

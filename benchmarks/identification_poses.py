@@ -23,7 +23,6 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.identification.estimate import estimate
-from equipoise.identification.held_out import total_com
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.posing.candidates import pose_candidates
@@ -37,7 +36,7 @@ from equipoise.identification.posing.pose_information import (
 )
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import equations
+from equipoise.identification.statics import equations, total_com
 from equipoise.robot.description import Array
 
 STEP = 2.0 * np.pi / 2**14

@@ -12,7 +12,7 @@ from equipoise.identification.measuring.measured_poses import FEET, MeasuredPose
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import link_columns, wrench_transform
+from equipoise.identification.statics import link_columns, total_com, wrench_transform
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import configurations, joint_positions
@@ -77,13 +77,30 @@ def measure(
     *,
     samples: int = 100,
     noisy: bool = True,
+    tilt: Array | None = None,
+    sideways: Array | None = None,
     **changes: Any,
 ) -> MeasuredPoses:
-    """Return what sensors would show: statics, split at random between the feet."""
+    """Return what sensors would show: statics, split at random between the feet.
+
+    Args:
+        truth: The robot.
+        q: Its poses, shape (n, nq).
+        rng: Of what is random.
+        samples: Of each pose.
+        noisy: Whether sensors are.
+        tilt: Of up against the soles, in x and y [rad], shape (n, 2).
+        sideways: Errors of the left sensor's force [N], shape (n, 2).
+        **changes: To what is returned.
+    """
     model = truth.model
     frames = standing_frames(model, q)
     links = 4 * len(frames.link_names)
     total = link_columns(frames) @ truth.values[:links]
+    if tilt is not None:
+        lean = total[:, 2:3] * np.column_stack([tilt, np.zeros(len(q))])
+        total[:, :3] += lean
+        total[:, 3:] += np.cross(total_com(frames, truth.values), lean)
     share = rng.uniform(0.3, 0.7, len(q))
     inner = rng.standard_normal((len(q), 6)) * [20, 20, 0, 5, 5, 5]
     wrenches = {}
@@ -100,6 +117,8 @@ def measure(
         if noisy:
             scatter = np.repeat([NOISE.force, NOISE.torque], 3) / np.sqrt(samples)
             wrench = wrench + scatter * rng.standard_normal((len(q), 6))
+        if at == 0 and sideways is not None:
+            wrench[:, :2] += sideways
         wrenches[side] = wrench
     shown = np.array(q)
     if noisy:

@@ -2,10 +2,6 @@
 
 Robots that are not as their model says are drawn at random, stand in the simulator in
 the poses that are to be measured, and are identified from what their sensors show.
-
-Ground and soles give way, so that soles are not quite level: by some mrad. What that
-does to the balance shows in forces sideways, too; :func:`level_covariances` tells the
-estimate so.
 """
 
 from __future__ import annotations
@@ -16,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.identification.estimate import Estimate, estimate
-from equipoise.identification.held_out import total_com
 from equipoise.identification.identifiability import link_sights
 from equipoise.identification.identified import WIDTH_95
+from equipoise.identification.level import standing_scatter
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
+from equipoise.identification.one_thread import one_thread
 from equipoise.identification.posing.pose_information import com_functionals
 from equipoise.identification.prior import (
     Prior,
@@ -37,21 +34,10 @@ from equipoise.identification.simulated_poses import (
     usual_feet,
 )
 from equipoise.identification.standing_frames import StandingFrames, standing_frames
-from equipoise.identification.statics import (
-    PER_LINK,
-    WRENCH,
-    cross_matrix,
-    equations,
-)
+from equipoise.identification.statics import PER_LINK, equations, total_com
 from equipoise.robot.description import Array
-from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.simulation.sensors import Encoders, FootSensors
-
-# Standard deviation of the soles' mean attitude against the level [rad].
-LEVEL = 3e-3
-# The level's lever depends on the CoM that is looked for: so often it is renewed.
-ROUNDS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,28 +127,7 @@ def rehearse(
     return Rehearsal(tuple(scores), float(np.mean(kept)))
 
 
-def level_covariances(
-    frames: StandingFrames, values: Array, level: float = LEVEL
-) -> Array:
-    """Return what soles that are not level add to the equations' scatter, (n, 6, 6).
-
-    Where up is tilted by δ, the ground carries W (z + δ), and its torque is the CoM's
-    arm c × W (z + δ): forces sideways and tipping torques are off together.
-
-    Args:
-        frames: Of n poses.
-        values: Masses and first moments, as far as they are known, shape (nx,).
-        level: Standard deviation of each component of δ [rad].
-    """
-    links = values[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
-    weight = STANDARD_GRAVITY * float(links[:, 0].sum())
-    lever = np.zeros((len(frames.tilt), WRENCH, 2))
-    lever[:, :3] = np.eye(3)[:, :2]
-    for row, centre in enumerate(total_com(frames, values)):
-        lever[row, 3:] = cross_matrix(centre)[:, :2]
-    return (level * weight) ** 2 * lever @ np.swapaxes(lever, 1, 2)
-
-
+@one_thread
 def known_after(
     poses: MeasuredPoses, noise: SensorNoise, belief: PriorBelief
 ) -> Estimate:
@@ -175,11 +140,8 @@ def known_after(
     """
     frames = standing_frames(poses.robot, poses.q)
     system, spread = equations(frames, poses), covariances(frames, poses, noise)
-    found = estimate(system, spread + level_covariances(frames, belief.mean), belief)
-    for _ in range(ROUNDS - 1):
-        tilted = level_covariances(frames, found.mean)
-        found = estimate(system, spread + tilted, belief)
-    return found
+    _, spread = standing_scatter(frames, system, spread, noise, belief)
+    return estimate(system, spread, belief)
 
 
 def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.identification.estimate import Estimate
+from equipoise.identification.level import Level
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import (
     PER_LINK,
     offset_columns,
+    total_com,
     total_wrench,
 )
 from equipoise.robot.description import Array
@@ -89,6 +91,7 @@ def held_out(
     poses: MeasuredPoses,
     frames: StandingFrames,
     original: Array,
+    level: Level,
     fit: Fit,
     fit_offsets: Fit,
     seed: int,
@@ -101,19 +104,22 @@ def held_out(
         poses: What was measured.
         frames: Of these poses.
         original: Masses and first moments of the original model, no offsets, (nx,).
+        level: How level the soles stood.
         fit: Identifies with the poses of some rows only.
         fit_offsets: The same, but for masses, which stay.
         seed: Of the bootstrap.
     """
     count = len(poses)
     folds = min(MOST_FOLDS, count)
-    before = cop_errors(poses, frames, original)
+    # without sensors' offsets nobody could tell a tilt from forces sideways
+    before = cop_errors(poses, frames, original, Level(0.0, 0.0))
     offsets_only, after = np.array(before), np.array(before)
     for part in np.array_split(np.arange(count), folds):
         others = np.setdiff1d(np.arange(count), part)
         if len(others):
             for errors, fitted in ((offsets_only, fit_offsets), (after, fit)):
-                errors[part] = cop_errors(poses, frames, fitted(others).mean)[part]
+                mean = fitted(others).mean
+                errors[part] = cop_errors(poses, frames, mean, level)[part]
     return HeldOut(
         folds,
         before,
@@ -124,28 +130,26 @@ def held_out(
     )
 
 
-def cop_errors(poses: MeasuredPoses, frames: StandingFrames, mean: Array) -> Array:
+def cop_errors(
+    poses: MeasuredPoses, frames: StandingFrames, mean: Array, level: Level
+) -> Array:
     """Return predicted minus measured centre of pressure [m], shape (n, 2).
+
+    The CoM is above it along the line of force, as far as forces sideways come from
+    soles that are not level.
 
     Args:
         poses: What was measured.
         frames: Of these poses.
         mean: Masses, first moments and offsets, shape (nx,).
+        level: How level the soles stood.
     """
     offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
     total = total_wrench(frames, poses) - offsets
     measured = np.stack([-total[:, 4], total[:, 3]], axis=1) / total[:, 2:3]
-    error: Array = total_com(frames, mean)[:, :2] - measured
+    centre = total_com(frames, mean)
+    error: Array = centre[:, :2] - centre[:, 2:] * level.leaning(total) - measured
     return error
-
-
-def total_com(frames: StandingFrames, mean: Array) -> Array:
-    """Return the centre of mass in the level frame [m], shape (n, 3)."""
-    links = mean[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
-    moment = np.einsum("nli,l->ni", frames.link_position, links[:, 0])
-    moment += np.einsum("nlij,lj->ni", frames.link_rotation, links[:, 1:])
-    centre: Array = moment / links[:, 0].sum()
-    return centre
 
 
 def _reduction(before: Array, after: Array, seed: int) -> Reduction:

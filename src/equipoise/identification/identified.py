@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.identification.estimate import Estimate
 from equipoise.identification.held_out import HeldOut
 from equipoise.identification.identifiability import Identifiability, LinkSight
+from equipoise.identification.level import Level
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.statics import PER_FOOT, PER_LINK
 from equipoise.kinematics.frames import frame_pose
@@ -62,6 +63,7 @@ class Identified:
         mass: Total [kg].
         mass_95: Half the width of its 95 % interval [kg].
         estimate: All best values with their covariance, before bounds.
+        level: How level the soles were taken to stand.
         can_tell: What the poses can tell at all.
         held_out: Errors in poses that were left out.
         held_links: Links whose figures lie at the edge of what a body can have.
@@ -79,6 +81,7 @@ class Identified:
     mass: float
     mass_95: float
     estimate: Estimate
+    level: Level
     can_tell: Identifiability
     held_out: HeldOut
     held_links: tuple[str, ...]
@@ -231,6 +234,10 @@ def figures(found: Identified) -> dict[str, Any]:
             "combinations": list(tell.combinations),
             "at_prior": list(tell.at_prior),
             "not_told_apart": [list(group) for group in tell.groups],
+        },
+        "level": {
+            "tilt_rad": found.level.tilt,
+            "sideways_n": found.level.sideways,
         },
         "noise_scale": found.estimate.noise_scale._asdict(),
         "outliers": np.flatnonzero(found.estimate.weights < 1.0).tolist(),

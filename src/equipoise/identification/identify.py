@@ -20,8 +20,10 @@ from equipoise.identification.identified import (
     offset_sum_found,
     offsets_found,
 )
+from equipoise.identification.level import Level, standing_scatter
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
+from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import (
     Prior,
     PriorBelief,
@@ -29,7 +31,7 @@ from equipoise.identification.prior import (
     prior_belief,
 )
 from equipoise.identification.standing_frames import check_standing, standing_frames
-from equipoise.identification.statics import PER_LINK, Equations, equations
+from equipoise.identification.statics import PER_LINK, equations
 
 # Fewer poses than this say nothing that could be checked on others.
 FEWEST = 3
@@ -37,6 +39,7 @@ FEWEST = 3
 ALIKE = 2e-3
 
 
+@one_thread
 def identify_poses(
     poses: MeasuredPoses,
     *,
@@ -64,11 +67,12 @@ def identify_poses(
     check_standing(frames)
     belief = prior_belief(robot, prior)
     system = equations(frames, poses)
-    spread = covariances(frames, poses, noise)
+    level, spread = standing_scatter(
+        frames, system, covariances(frames, poses, noise), noise, belief
+    )
 
     def fit(rows: NDArray[np.int64], before: PriorBelief = belief) -> Estimate:
-        part = Equations(system.matrix[rows], system.right[rows])
-        return estimate(part, spread[rows], before)
+        return estimate(system.take(rows), spread[rows], before)
 
     links = PER_LINK * len(belief.links)
     sure = np.array(belief.root)
@@ -76,7 +80,7 @@ def identify_poses(
     fit_offsets = partial(fit, before=replace(belief, root=sure))
     found = fit(np.arange(len(poses)))
     possible = consistent(robot, found)
-    checked = held_out(poses, frames, belief.mean, fit, fit_offsets, seed)
+    checked = held_out(poses, frames, belief.mean, level, fit, fit_offsets, seed)
     tell = identifiability(frames, found)
     offsets, offsets_95 = offsets_found(found, possible.mean)
     offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)
@@ -95,10 +99,11 @@ def identify_poses(
         mass=float(possible.mean[masses].sum()),
         mass_95=float(WIDTH_95 * np.sqrt(scatter)),
         estimate=found,
+        level=level,
         can_tell=tell,
         held_out=checked,
         held_links=possible.held,
-        notices=(*notices, *_remarks(found, possible.held)),
+        notices=(*notices, *_remarks(found, level, possible.held)),
     )
 
 
@@ -117,8 +122,13 @@ def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:
         )
 
 
-def _remarks(found: Estimate, held: tuple[str, ...]) -> tuple[str, ...]:
+def _remarks(found: Estimate, level: Level, held: tuple[str, ...]) -> tuple[str, ...]:
     remarks = []
+    if level.sideways > 0.0:
+        remarks.append(
+            f"forces sideways scatter by {level.sideways:.1f} N that no tilt of the "
+            "soles explains: sensors, or feet that push against each other and slip"
+        )
     what = {"sideways": "forces sideways", "upright": "weight and tipping torques"}
     for name, scale in found.noise_scale._asdict().items():
         if scale > 1.0:

@@ -24,17 +24,20 @@ class SensorNoise:
         torque: Of one sample of a foot's torque, each axis [Nm].
         joint: Of a joint's position in a pose [rad or m]. Averaging does not help
             against steps of encoders and play, so it counts once for each pose.
+        level: Of the soles' mean attitude against the level in a pose, about each axis
+            [rad]; None if forces sideways are to tell.
     """
 
     force: float = 0.5
     torque: float = 0.02
     joint: float = 1e-4
+    level: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no standard deviation."""
-        for name in ("force", "torque", "joint"):
+        for name in ("force", "torque", "joint", "level"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0.0):
+            if value is not None and not (np.isfinite(value) and value >= 0.0):
                 raise EquipoiseError(f"noise of {name} is {value:g}; it must be ≥ 0")
         if self.force == 0.0 or self.torque == 0.0:
             raise EquipoiseError("noise of force and torque must be above zero")
@@ -43,7 +46,7 @@ class SensorNoise:
 def covariances(
     frames: StandingFrames, poses: MeasuredPoses, noise: SensorNoise
 ) -> Array:
-    """Return how the right-hand sides of the equations scatter, shape (n, 6, 6)."""
+    """Return how the equations scatter on soles that are level, shape (n, 6, 6)."""
     variance = np.repeat([noise.force**2, noise.torque**2], 3)
     total = np.zeros((len(poses), WRENCH, WRENCH))
     for side in FEET:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
@@ -38,6 +39,10 @@ class Equations(NamedTuple):
 
     matrix: Array
     right: Array
+
+    def take(self, rows: NDArray[np.int64]) -> Equations:
+        """Return those of some poses."""
+        return Equations(self.matrix[rows], self.right[rows])
 
 
 def equations(
@@ -65,6 +70,15 @@ def total_wrench(frames: StandingFrames, poses: MeasuredPoses) -> Array:
         )
         total += np.einsum("nij,nj->ni", transform, poses.wrenches[side])
     return total
+
+
+def total_com(frames: StandingFrames, mean: Array) -> Array:
+    """Return the centre of mass in the level frame [m], shape (n, 3)."""
+    links = mean[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
+    moment = np.einsum("nli,l->ni", frames.link_position, links[:, 0])
+    moment += np.einsum("nlij,lj->ni", frames.link_rotation, links[:, 1:])
+    centre: Array = moment / links[:, 0].sum()
+    return centre
 
 
 def link_columns(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:

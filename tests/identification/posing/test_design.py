@@ -107,7 +107,7 @@ def candidates(mahru: eq.Robot) -> np.ndarray:
 
 def test_com_follows_the_unknowns(mahru: eq.Robot, candidates: np.ndarray) -> None:
     """Functionals are the derivative of the total CoM, by finite differences."""
-    from equipoise.identification.held_out import total_com
+    from equipoise.identification.statics import total_com
 
     belief = prior_belief(mahru, default_prior(mahru))
     frames = standing_frames(mahru, candidates[:3])

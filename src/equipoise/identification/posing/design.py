@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise
+from equipoise.identification.one_thread import one_thread
 from equipoise.identification.posing.optimal_choice import (
     Criterion,
     choose,
@@ -81,6 +82,7 @@ class Design:
         return count / len(self.deviation)
 
 
+@one_thread
 def choose_poses(
     robot: Robot,
     candidates: ArrayLike,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.identification.level import USUAL_LEVEL, Level
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.prior import PriorBelief
@@ -62,7 +63,10 @@ def information_rows(
     """
     frames = standing_frames(poses.robot, poses.q)
     matrix = np.concatenate([link_columns(frames), offset_columns(frames)], axis=2)
-    root = np.linalg.cholesky(covariances(frames, poses, noise))
+    tilt = USUAL_LEVEL if noise.level is None else noise.level
+    spread = covariances(frames, poses, noise)
+    spread += Level(tilt, 0.0).covariances(frames, belief.mean)
+    root = np.linalg.cholesky(spread)
     return np.asarray(np.linalg.solve(root, matrix) @ belief.root)
 
 

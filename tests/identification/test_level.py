@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from identification.true_robots import (
+    NOISE,
+    PRIOR,
+    measure,
+    random_poses,
+    random_truth,
+)
+
+import equipoise as eq
+from equipoise.identification.identify import identify_poses
+from equipoise.identification.level import USUAL_LEVEL, Level
+from equipoise.identification.prior import prior_belief
+from equipoise.identification.standing_frames import standing_frames
+from equipoise.identification.statics import total_com
+from equipoise.robot.description import Array
+from equipoise.robot.gravity import STANDARD_GRAVITY
+
+
+@pytest.fixture(scope="module")
+def mahru() -> eq.Robot:
+    """Mahru I."""
+    return eq.load("mahru-1")
+
+
+@pytest.fixture(scope="module")
+def poses(mahru: eq.Robot) -> Array:
+    """Poses to measure and poses to predict."""
+    return random_poses(mahru, 90, np.random.default_rng(21))
+
+
+def com_error(found: eq.Identified, values: Array, q: Array) -> Array:
+    """Return the RMS error of the CoM in poses [m], shape (3,)."""
+    frames = standing_frames(found.original, q)
+    off = total_com(frames, found.estimate.mean) - total_com(frames, values)
+    return np.sqrt(np.mean(off**2, axis=0))
+
+
+def test_scatter_is_that_of_tilted_gravity(mahru: eq.Robot, poses: Array) -> None:
+    """Balances with gravity tilted at random scatter so."""
+    belief = prior_belief(mahru, PRIOR)
+    frames = standing_frames(mahru, poses[:1])
+    expected = Level(1e-3, 2.0).covariances(frames, belief.mean)[0]
+    weight, centre = mahru.mass * STANDARD_GRAVITY, total_com(frames, belief.mean)[0]
+    total = np.zeros((6, 6))
+    for axis in np.eye(3)[:2]:
+        pushes = [(centre, 1e-3 * weight * axis)]
+        for side in ("left", "right"):
+            turned = frames.sole_rotation[side][0] @ axis
+            pushes.append((frames.sole_position[side][0], 2.0 * turned))
+        for place, force in pushes:
+            wrench = np.concatenate([force, np.cross(place, force)])
+            total += np.outer(wrench, wrench)
+    apart = frames.sole_position["left"][0] - frames.sole_position["right"][0]
+    for side in ("left", "right"):
+        twist = np.linalg.norm(apart) * frames.sole_rotation[side][0, :, 2]
+        total[3:, 3:] += np.outer(twist, twist)
+    np.testing.assert_allclose(expected, total, atol=1e-9)
+
+
+def test_soles_that_give_way_do_not_move_the_com(mahru: eq.Robot, poses: Array) -> None:
+    """Soles tilt with the CoM over them; taken as level, they put it too high."""
+    rng = np.random.default_rng(22)
+    truth = random_truth(mahru, rng)
+    q, new = poses[:40], poses[40:]
+    centre = total_com(standing_frames(mahru, q), truth.values)[:, :2]
+    tilt = -0.003 * (centre - centre.mean(axis=0)) / centre.std(axis=0)
+    measured = measure(truth, q, rng, tilt=tilt)
+    found = identify_poses(measured, noise=NOISE, prior=PRIOR)
+    taken = identify_poses(measured, noise=replace(NOISE, level=0.0), prior=PRIOR)
+    assert found.level.sideways == 0.0
+    assert 0.002 <= found.level.tilt <= 0.008
+    assert com_error(found, truth.values, new)[2] < 5e-3
+    assert com_error(taken, truth.values, new)[2] > 20e-3
+    # and poses that were left out do not say so
+    assert found.held_out.rms_after < 0.5 * taken.held_out.rms_after
+
+
+def test_sensors_that_are_wrong_sideways_are_no_tilt(
+    mahru: eq.Robot, poses: Array
+) -> None:
+    """Errors of 10 N sideways are called so, and tip nothing."""
+    rng = np.random.default_rng(23)
+    truth = random_truth(mahru, rng)
+    q, new = poses[:40], poses[40:]
+    wrong = 10.0 * rng.standard_normal((len(q), 2))
+    found = identify_poses(
+        measure(truth, q, rng, sideways=wrong), noise=NOISE, prior=PRIOR
+    )
+    assert found.level.tilt == USUAL_LEVEL
+    assert 5.0 < found.level.sideways < 10.0
+    assert any("no tilt of the soles explains" in note for note in found.notices)
+    assert np.all(com_error(found, truth.values, new)[:2] < 2e-3)
+
+
+def test_level_floors_cost_nothing(mahru: eq.Robot, poses: Array) -> None:
+    """Where soles are level, taking them as they might be is as good."""
+    rng = np.random.default_rng(24)
+    truth = random_truth(mahru, rng)
+    measured = measure(truth, poses[:40], rng)
+    errors = [
+        np.linalg.norm(
+            com_error(
+                identify_poses(measured, noise=noise, prior=PRIOR),
+                truth.values,
+                poses[40:],
+            )
+        )
+        for noise in (NOISE, replace(NOISE, level=0.0))
+    ]
+    assert errors[0] < 1.5 * errors[1] + 2e-4
+
+
+def test_a_level_that_is_known_is_taken(mahru: eq.Robot, poses: Array) -> None:
+    """What the noise says is not looked for."""
+    rng = np.random.default_rng(25)
+    measured = measure(random_truth(mahru, rng), poses[:12], rng)
+    found = identify_poses(measured, noise=replace(NOISE, level=5e-4), prior=PRIOR)
+    assert found.level == Level(5e-4, 0.0)
