@@ -30,7 +30,6 @@ from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.posing.candidates import pose_candidates
 from equipoise.identification.posing.design import choose_poses
 from equipoise.identification.posing.pose_information import (
-    com_functionals,
     predicted_poses,
 )
 from equipoise.identification.prior import (
@@ -68,12 +67,6 @@ def doubt(robot: eq.Robot, offsets: bool) -> Prior:
     return Prior(COM_DEVIATION, share, *(drawn if offsets else zeroed))
 
 
-def com_deviation(robot: eq.Robot, belief: PriorBelief) -> float:
-    """Return the standard deviation of where the CoM is over the soles [m]."""
-    lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
-    return float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
-
-
 def tellable(robot: eq.Robot, q: Array, belief: PriorBelief) -> Array:
     """Return a projector of x - mean onto what poses without noise tell, (nx, nx)."""
     columns = link_columns(standing_frames(robot, q))
@@ -97,12 +90,7 @@ def circle(
     feet, encoders = usual_feet(), usual_encoders(2.0 * np.pi / 2**options.bits)
     noise = noise_of(feet, encoders)
     began = time.perf_counter()
-    every = pose_candidates(
-        robot,
-        CANDIDATES,
-        options.seed,
-        margin=options.margin * com_deviation(robot, belief),
-    )
+    every = pose_candidates(robot, CANDIDATES, options.seed, prior=prior)
     # poses that the model itself does not stand still in are no candidates
     values = np.array(belief.mean)
     values[-12:] = 0.0
@@ -236,9 +224,6 @@ def main() -> None:
     parser.add_argument("--offsets", action="store_true", help="sensors not zeroed")
     parser.add_argument("--bits", type=int, default=14, help="of the encoders")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--margin", type=float, default=3.0, help="deviations of the CoM inside"
-    )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--robots", nargs="*", default=None)
     parser.add_argument("--out", type=Path, default=OUT)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.identification.estimate import Estimate
-from equipoise.identification.level import Level
+from equipoise.identification.level import LEVEL_SOLES, Level
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import (
@@ -93,7 +93,7 @@ def held_out(
     original: Array,
     level: Level,
     fit: Fit,
-    fit_offsets: Fit,
+    fits_of_offsets: Sequence[tuple[Fit, Level]],
     seed: int,
 ) -> HeldOut:
     """Leave out one part of the poses after the other, and predict it.
@@ -106,20 +106,26 @@ def held_out(
         original: Masses and first moments of the original model, no offsets, (nx,).
         level: How level the soles stood.
         fit: Identifies with the poses of some rows only.
-        fit_offsets: The same, but for masses, which stay.
+        fits_of_offsets: The same, but for masses, which stay, each with the level that
+            it takes; the one that predicts best counts.
         seed: Of the bootstrap.
     """
     count = len(poses)
     folds = min(MOST_FOLDS, count)
     # without sensors' offsets nobody could tell a tilt from forces sideways
-    before = cop_errors(poses, frames, original, Level(0.0, 0.0))
-    offsets_only, after = np.array(before), np.array(before)
-    for part in np.array_split(np.arange(count), folds):
-        others = np.setdiff1d(np.arange(count), part)
-        if len(others):
-            for errors, fitted in ((offsets_only, fit_offsets), (after, fit)):
+    before = cop_errors(poses, frames, original, LEVEL_SOLES)
+
+    def left_out(fitted: Fit, level: Level) -> Array:
+        errors = np.array(before)
+        for part in np.array_split(np.arange(count), folds):
+            others = np.setdiff1d(np.arange(count), part)
+            if len(others):
                 mean = fitted(others).mean
                 errors[part] = cop_errors(poses, frames, mean, level)[part]
+        return errors
+
+    after = left_out(fit, level)
+    offsets_only = min((left_out(*pair) for pair in fits_of_offsets), key=_rms)
     return HeldOut(
         folds,
         before,

@@ -20,7 +20,7 @@ from equipoise.identification.identified import (
     offset_sum_found,
     offsets_found,
 )
-from equipoise.identification.level import Level, standing_scatter
+from equipoise.identification.level import LEVEL_SOLES, Level, standing_scatter
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.one_thread import one_thread
@@ -32,6 +32,7 @@ from equipoise.identification.prior import (
 )
 from equipoise.identification.standing_frames import check_standing, standing_frames
 from equipoise.identification.statics import PER_LINK, equations
+from equipoise.robot.description import Array
 
 # Fewer poses than this say nothing that could be checked on others.
 FEWEST = 3
@@ -67,20 +68,25 @@ def identify_poses(
     check_standing(frames)
     belief = prior_belief(robot, prior)
     system = equations(frames, poses)
-    level, spread = standing_scatter(
-        frames, system, covariances(frames, poses, noise), noise, belief
-    )
+    plain = covariances(frames, poses, noise)
+    level, spread = standing_scatter(frames, system, plain, noise, belief)
 
-    def fit(rows: NDArray[np.int64], before: PriorBelief = belief) -> Estimate:
-        return estimate(system.take(rows), spread[rows], before)
+    def fit(
+        rows: NDArray[np.int64], before: PriorBelief = belief, scatter: Array = spread
+    ) -> Estimate:
+        return estimate(system.take(rows), scatter[rows], before)
 
     links = PER_LINK * len(belief.links)
     sure = np.array(belief.root)
     sure[:links] = 0.0
     fit_offsets = partial(fit, before=replace(belief, root=sure))
+    fits_of_offsets = [
+        (fit_offsets, level),
+        (partial(fit_offsets, scatter=plain), LEVEL_SOLES),
+    ]
     found = fit(np.arange(len(poses)))
     possible = consistent(robot, found)
-    checked = held_out(poses, frames, belief.mean, level, fit, fit_offsets, seed)
+    checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
     tell = identifiability(frames, found)
     offsets, offsets_95 = offsets_found(found, possible.mean)
     offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)

@@ -38,6 +38,9 @@ USUAL_LEVEL = 1e-3
 TILTS = USUAL_LEVEL * np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 SHARES = (0.0, 1e-4, 6e-4, 4e-3, 2.5e-2)
 STEPS = (0.4, 0.6, 1.0, 1.6, 2.5)
+# Soles tilt with the CoM over them, so that masses can explain part of it: tilts are
+# this much larger than poses look most probable with.
+ROOM = 4.0
 # As many poses tell enough.
 MOST_POSES = 40
 # How far a tilt tips the robot depends on the CoM that is looked for.
@@ -79,6 +82,9 @@ class Level(NamedTuple):
         tilted = (self.tilt * total[:, 2:3]) ** 2
         believed = tilted / np.maximum(tilted + 2.0 * self.sideways**2, 1e-300)
         return np.asarray(believed * total[:, :2] / total[:, 2:3])
+
+
+LEVEL_SOLES = Level(0.0, 0.0)
 
 
 def tilt_lever(frames: StandingFrames, values: Array) -> Array:
@@ -142,6 +148,8 @@ def standing_scatter(
         level = max(sorted(around), key=poses.worth)
         values = poses.fit(level)[1]
         poses = poses._replace(tilting=tilt_lever(frames, values)[few])
+    if noise.level is None:
+        level = level._replace(tilt=ROOM * level.tilt)
     return level, spread + level.covariances(frames, values)
 
 

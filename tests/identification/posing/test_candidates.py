@@ -22,6 +22,11 @@ def check_poses(robot: eq.Robot, q: np.ndarray, margin: float) -> None:
     centres = eq.com(robot, q)
     for polygon, centre in zip(eq.support_polygon(robot, q), centres, strict=True):
         assert eq.polygon_margin(polygon, centre[:2]) >= margin - 1e-8
+    left, right = (sole_pose(robot, q, side)[:, :2, 3] for side in SIDES)
+    way = left - right
+    share = np.sum((centres[:, :2] - right) * way, axis=1) / np.sum(way**2, axis=1)
+    within = 0.05 + margin / np.linalg.norm(way, axis=1) - 1e-8
+    assert np.all((share >= within) & (share <= 1.0 - within)), "a foot has no load"
     for joint in list(robot.model.joints)[2:]:
         if joint.nq == 1:
             low = robot.model.lowerPositionLimit[joint.idx_q]
@@ -88,8 +93,10 @@ def test_margin_grows_with_doubt() -> None:
     polygon = eq.support_polygon(robot, robot.standing)
     prior = default_prior(robot)
     margins = [
-        default_margin(robot, polygon, replace(prior, com=com))
-        for com in (0.03, 0.06, 10.0)
+        default_margin(
+            robot, polygon, replace(prior, com=0.008 * doubt, mass_share=0.05 * doubt)
+        )
+        for doubt in (1.0, 2.0, 300.0)
     ]
     assert margins[1] == pytest.approx(2.0 * margins[0])
     middle = eq.polygon_margin(polygon, polygon.mean(axis=0))

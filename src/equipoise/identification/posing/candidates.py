@@ -15,8 +15,10 @@ from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.posing.flat_feet import points_inside, posed_legs
 from equipoise.identification.posing.foot_placements import Placement, foot_placements
 from equipoise.identification.posing.joint_ranges import joint_ranges, within_ranges
+from equipoise.identification.posing.pose_information import com_functionals
 from equipoise.identification.posing.self_collision import SelfCollision, self_collision
-from equipoise.identification.prior import Prior, default_prior
+from equipoise.identification.prior import Prior, default_prior, prior_belief
+from equipoise.identification.standing_frames import standing_frames
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.description import Array
@@ -25,7 +27,7 @@ from equipoise.robot.model import Robot
 # The CoM stays inside the soles by this share of their shorter side, and by so many
 # standard deviations of where the model has it; but not beyond this share of the way
 # to the middle.
-SOLE_SHARE, DEVIATIONS, MIDDLE_SHARE = 0.1, 2.0, 0.5
+SOLE_SHARE, DEVIATIONS, MIDDLE_SHARE = 0.1, 3.0, 0.5
 # Poses that are drawn at a time, and at most for each that is wanted.
 ROUND, MOST_DRAWS = 256, 100
 
@@ -53,8 +55,8 @@ def pose_candidates(
         stances: In how many placements of the feet, equally many poses in each. With
             more than one, offsets of sensors and the CoM are told apart better, but
             the robot must step.
-        margin: Least distance of the CoM inside the support polygon [m];
-            :func:`default_margin` if not given.
+        margin: Least distance of the CoM inside that part of the support polygon where
+            either foot carries a load [m]; :func:`default_margin` if not given.
         prior: How far off the model may be, for that margin.
         collisions: What must not touch; made from the robot's shapes if not given.
         progress: Is told how many were found so far.
@@ -112,9 +114,9 @@ def default_margin(robot: Robot, polygon: Array, prior: Prior | None = None) -> 
         polygon: Corners [m], shape (k, 2).
         prior: How far off the model may be; usual figures if not given.
     """
-    believed = default_prior(robot) if prior is None else prior
-    shares = np.array([inertia.mass for inertia in robot.model.inertias]) / robot.mass
-    deviation = believed.com * float(np.linalg.norm(shares))
+    belief = prior_belief(robot, default_prior(robot) if prior is None else prior)
+    lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
+    deviation = float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
     narrow = min(min(sole.size) for sole in robot.soles.values())
     middle = float(polygon_margin(polygon, polygon.mean(axis=0)))
     return min(max(SOLE_SHARE * narrow, DEVIATIONS * deviation), MIDDLE_SHARE * middle)

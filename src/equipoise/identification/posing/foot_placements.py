@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.errors import EquipoiseError
 from equipoise.gait.collisions import separation
 from equipoise.identification.measuring.measured_poses import FEET
+from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.posing.flat_feet import PosedLegs
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.polygon import convex_hull
@@ -29,7 +30,8 @@ class Placement(NamedTuple):
 
     Attributes:
         soles: Transforms from sole to world by side, shape (4, 4) each.
-        polygon: Corners of the support polygon [m], shape (k, 2).
+        polygon: Corners of the part of the support polygon over which the CoM leaves
+            enough load on either foot [m], shape (k, 2).
         home: A balanced configuration there, shape (nq,).
     """
 
@@ -96,4 +98,26 @@ def _corners(robot: Robot, soles: Mapping[Side, Array], side: Side) -> Array:
 
 
 def _polygon(robot: Robot, soles: Mapping[Side, Array]) -> Array:
-    return convex_hull(np.concatenate([_corners(robot, soles, side) for side in FEET]))
+    """Return where the CoM may be: between lines across the middles of both soles."""
+    hull = convex_hull(np.concatenate([_corners(robot, soles, side) for side in FEET]))
+    left, right = (soles[side][:2, 3] for side in FEET)
+    for light, heavy in ((left, right), (right, left)):
+        way = light - heavy
+        if not way.any():  # one sole, as it were
+            break
+        # the share of the weight that the light foot carries, less the least
+        share = (hull - heavy) @ way / (way @ way) - LEAST_LOAD
+        hull = _kept(hull, share)
+    return convex_hull(hull)
+
+
+def _kept(corners: Array, heights: Array) -> Array:
+    """Return the part of a convex polygon above zero, of a height linear in place."""
+    kept = []
+    following = np.roll(corners, -1, axis=0), np.roll(heights, -1)
+    for here, up, there, up_there in zip(corners, heights, *following, strict=True):
+        if up >= 0.0:
+            kept.append(here)
+        if (up < 0.0) != (up_there < 0.0):
+            kept.append(here + up / (up - up_there) * (there - here))
+    return np.array(kept)
