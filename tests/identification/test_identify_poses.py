@@ -271,3 +271,17 @@ def test_three_hundred_poses_are_quick(mahru, poses) -> None:
     plain = figures(result)
     assert plain["poses"] == 300
     assert set(plain["links"]) == {link.link for link in result.links}
+
+
+def test_a_robot_that_is_heavier_than_doubted_is_named(mahru, poses) -> None:
+    """Fifteen per cent more than the model, where masses were doubted little."""
+    rng = np.random.default_rng(16)
+    truth = random_truth(mahru, rng)
+    heavy = np.array(truth.values)
+    heavy[:-12] *= 1.15 * mahru.mass / heavy[:-12:4].sum()
+    measured = measure(truth._replace(values=heavy), poses[:30], rng)
+    notices = identify_poses(measured, noise=NOISE, prior=PRIOR).notices
+    assert any("% more than its model" in notice for notice in notices)
+    wide = replace(PRIOR, mass_share=0.3)
+    notices = identify_poses(measured, noise=NOISE, prior=wide).notices
+    assert not any("% more than its model" in notice for notice in notices)

@@ -8,22 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from equipoise.cli.console import (
-    drop_output,
-    make_console,
-    make_table,
-    printable,
-)
+from equipoise.cli.console import drop_output, make_console, make_table, printable
+from equipoise.cli.identified import print_identified
 from equipoise.cli.trial import command_line
 
 if TYPE_CHECKING:
-    from equipoise.identification.held_out import Reduction
     from equipoise.identification.identified import Identified
-    from equipoise.identification.noise import SensorNoise
     from equipoise.identification.prior import Prior
     from equipoise.robot.model import Robot
-
-MOST_LINKS = 12
 
 
 @dataclass(frozen=True)
@@ -77,6 +69,10 @@ class Identify:
     """Of a sample of force [N] and torque [Nm], and of joints [rad]; as the log shows
     if not given."""
 
+    level: Annotated[float | None, tyro.conf.arg(metavar="RAD")] = None
+    """Standard deviation of the soles' tilt against the level [rad]; as forces
+    sideways show if not given."""
+
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Of the bootstrap that judges whether the new model is better."""
 
@@ -98,6 +94,7 @@ class Identify:
             )
         from equipoise.identification.identified import figures
         from equipoise.identification.identify_log import identify
+        from equipoise.identification.noise import SensorNoise
         from equipoise.log.folder import check_folder
         from equipoise.robot.load import load
         from equipoise.simulation.simulate import versions
@@ -113,7 +110,8 @@ class Identify:
             units=_pairs("--units", self.units),
             wrench_frames=_pairs("--wrench-frame", self.wrench_frame),
             free_mass=self.free_mass,
-            noise=self._noise(),
+            noise=None if self.noise is None else SensorNoise(*self.noise),
+            level=self.level,
             prior=self._prior(robot),
             seed=self.seed,
         )
@@ -126,7 +124,7 @@ class Identify:
         if self.out is not None:
             self._write(found, plain, name)
         try:
-            _print(found)
+            print_identified(found)
             if self.out is not None:
                 print(f"written: {printable(str(self.out))}", flush=True)
         except BrokenPipeError:  # what was found is kept, and the status
@@ -151,11 +149,6 @@ class Identify:
         for note in result.notes:
             console.print(printable(f"note: {note}"), soft_wrap=True)
         return 0 if result.achieved else 1
-
-    def _noise(self) -> SensorNoise | None:
-        from equipoise.identification.noise import SensorNoise
-
-        return None if self.noise is None else SensorNoise(*self.noise)
 
     def _prior(self, robot: Robot) -> Prior:
         from equipoise.identification.prior import default_prior
@@ -222,95 +215,3 @@ def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:
             raise EquipoiseError(f"{option} '{word}': NAME=VALUE is needed")
         pairs[name] = value
     return pairs
-
-
-def _print(found: Identified) -> None:
-    console = make_console()
-    held, tell = found.held_out, found.can_tell
-    console.print(printable(found.sentence), style="bold", soft_wrap=True)
-    table = make_table("figure", "before", "after", "± 95 %", numbers=())
-    table.add_row(
-        "total mass [kg]",
-        f"{found.original.mass:.3f}",
-        f"{found.mass:.3f}",
-        f"{found.mass_95:.3f}",
-    )
-    table.add_row(
-        f"held-out error of the CoP [mm], {held.folds} folds",
-        f"{1e3 * held.rms_before:.2f}",
-        f"{1e3 * held.rms_after:.2f}",
-        _share(held.reduction),
-    )
-    table.add_row(
-        "the same, with offsets alone before",
-        f"{1e3 * held.rms_offsets_only:.2f}",
-        f"{1e3 * held.rms_after:.2f}",
-        _share(held.over_offsets),
-    )
-    console.print(table)
-    console.print(_link_table(found))
-    console.print(_offset_table(found))
-    lines = [
-        f"{len(found.poses)} poses tell {tell.rank} combinations of {tell.unknowns} "
-        f"figures, {tell.known} of them (offsets included) better than the model does",
-    ]
-    if tell.at_prior:
-        lines.append(f"stay at the model's figures: {_named(tell.at_prior)}")
-    lines += [f"cannot be told apart: {_named(group)}" for group in tell.groups]
-    lines += [f"note: {notice}" for notice in found.notices]
-    for line in lines:
-        console.print(printable(line), soft_wrap=True)
-
-
-def _share(reduction: Reduction) -> str:
-    low, high = (100.0 * bound for bound in reduction.interval)
-    return f"{100.0 * reduction.share:.0f} % less ({low:.0f} to {high:.0f})"
-
-
-def _link_table(found: Identified) -> Any:
-    import numpy as np
-
-    table = make_table(
-        "link", "mass [kg]", "± 95 %", "CoM moved by x, y, z [mm]", "± 95 %",
-        numbers=("mass [kg]",),
-    )  # fmt: skip
-    moved = [float(np.abs(link.com - link.com_before).max()) for link in found.links]
-    shown = sorted(range(len(moved)), key=lambda at: -moved[at])[:MOST_LINKS]
-    for at in sorted(shown):
-        link = found.links[at]
-        table.add_row(
-            printable(link.link),
-            f"{link.mass_before:.3f} → {link.mass:.3f}",
-            f"{link.mass_95:.3f}",
-            ", ".join(f"{1e3 * part:+.1f}" for part in link.com - link.com_before),
-            ", ".join(f"{1e3 * part:.1f}" for part in link.com_95),
-        )
-    return table
-
-
-def _offset_table(found: Identified) -> Any:
-    table = make_table(
-        "sensor's offset", "force [N]", "± 95 %", "torque [Nm]", "± 95 %"
-    )
-    for side, offset in found.offsets.items():
-        wide = found.offsets_95[side]
-        cells = []
-        for part in (slice(0, 3), slice(3, 6)):
-            cells.append(", ".join(f"{value:+.2f}" for value in offset[part]))
-            cells.append(", ".join(f"{value:.2f}" for value in wide[part]))
-        table.add_row(f"{side} foot", *cells)
-    total, wide = found.offset_sum, found.offset_sum_95
-    table.add_row(
-        "both together",
-        ", ".join(f"{value:+.2f}" for value in total),
-        ", ".join(f"{value:.2f}" for value in wide),
-        "",
-        "",
-    )
-    return table
-
-
-def _named(links: tuple[str, ...]) -> str:
-    shown = ", ".join(links[:MOST_LINKS])
-    more = len(links) - MOST_LINKS
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -36,6 +36,8 @@ from equipoise.robot.description import Array
 
 # Fewer poses than this say nothing that could be checked on others.
 FEWEST = 3
+# A total mass so many standard deviations away is a surprise.
+SURPRISE = 3.0
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
 
@@ -130,6 +132,17 @@ def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:
 
 def _remarks(found: Estimate, level: Level, held: tuple[str, ...]) -> tuple[str, ...]:
     remarks = []
+    belief, total = found.belief, np.zeros(len(found.mean))
+    total[: PER_LINK * len(belief.links) : PER_LINK] = 1.0
+    doubt = float(np.linalg.norm(total @ belief.root) / (total @ belief.mean))
+    heavier = float(total @ found.mean / (total @ belief.mean)) - 1.0
+    if abs(heavier) > SURPRISE * doubt:
+        remarks.append(
+            f"the robot weighs {100 * abs(heavier):.1f} % "
+            f"{'more' if heavier > 0.0 else 'less'} than its model, whose masses "
+            f"together were taken to be right to {100 * doubt:.1f} %: doubt them more "
+            "(--mass-doubt)"
+        )
     if level.sideways > 0.0:
         remarks.append(
             f"forces sideways scatter by {level.sideways:.1f} N that no tilt of the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from equipoise.identification.identified import Identified
@@ -29,6 +30,7 @@ def identify(
     wrench_frames: Mapping[str, str] | None = None,
     free_mass: bool = False,
     noise: SensorNoise | None = None,
+    level: float | None = None,
     prior: Prior | None = None,
     seed: int = 0,
 ) -> Identified:
@@ -45,6 +47,8 @@ def identify(
             are wrong or missing.
         free_mass: Whether the robot may weigh much more or less than its model.
         noise: Of the sensors; as the log itself shows if not given.
+        level: Of the soles' attitude against the level [rad], one standard deviation;
+            as forces sideways show if not given.
         prior: How far the model may be off;
             :func:`~equipoise.identification.prior.default_prior` if not given.
         seed: Of the bootstrap that judges the improvement.
@@ -53,9 +57,10 @@ def identify(
         EquipoiseError: If the log does not fit the robot, or tells too little.
     """
     measured = _measured(robot, log, table, units, wrench_frames, free_mass)
+    seen = noise or measured.noise
     return identify_poses(
         measured.poses,
-        noise=noise or measured.noise,
+        noise=seen if level is None else replace(seen, level=level),
         prior=prior,
         seed=seed,
         notices=measured.notices,

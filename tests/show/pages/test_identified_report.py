@@ -183,6 +183,7 @@ def test_every_name_is_escaped(asked):
         "at_bounds": [BAD, name],
         "sensor_offsets": {BAD: plain["sensor_offsets"]["left"]},
         "noise_scale": {BAD: 1.0},
+        "level": {"tilt_rad": 0.004, "sideways_n": 0.0},
     }
     source = identified_report(plain, *asked[1:], BAD, BAD)
     page = Page(source)

@@ -1,0 +1,106 @@
+"""What was identified, on the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from equipoise.cli.console import make_console, make_table, printable
+
+if TYPE_CHECKING:
+    from equipoise.identification.held_out import Reduction
+    from equipoise.identification.identified import Identified
+
+MOST_LINKS = 12
+
+
+def print_identified(found: Identified) -> None:
+    """Print the sentence, tables of figures, links and offsets, and all notices."""
+    console = make_console()
+    held, tell = found.held_out, found.can_tell
+    console.print(printable(found.sentence), style="bold", soft_wrap=True)
+    table = make_table("figure", "before", "after", "± 95 %", numbers=())
+    table.add_row(
+        "total mass [kg]",
+        f"{found.original.mass:.3f}",
+        f"{found.mass:.3f}",
+        f"{found.mass_95:.3f}",
+    )
+    table.add_row(
+        f"held-out error of the CoP [mm], {held.folds} folds",
+        f"{1e3 * held.rms_before:.2f}",
+        f"{1e3 * held.rms_after:.2f}",
+        _share(held.reduction),
+    )
+    table.add_row(
+        "the same, with offsets alone before",
+        f"{1e3 * held.rms_offsets_only:.2f}",
+        f"{1e3 * held.rms_after:.2f}",
+        _share(held.over_offsets),
+    )
+    console.print(table)
+    console.print(_link_table(found))
+    console.print(_offset_table(found))
+    lines = [
+        f"{len(found.poses)} poses tell {tell.rank} combinations of {tell.unknowns} "
+        f"figures, {tell.known} of them (offsets included) better than the model does",
+    ]
+    if tell.at_prior:
+        lines.append(f"stay at the model's figures: {_named(tell.at_prior)}")
+    lines += [f"cannot be told apart: {_named(group)}" for group in tell.groups]
+    lines += [f"note: {notice}" for notice in found.notices]
+    for line in lines:
+        console.print(printable(line), soft_wrap=True)
+
+
+def _share(reduction: Reduction) -> str:
+    low, high = (100.0 * bound for bound in reduction.interval)
+    return f"{100.0 * reduction.share:.0f} % less ({low:.0f} to {high:.0f})"
+
+
+def _link_table(found: Identified) -> Any:
+    import numpy as np
+
+    table = make_table(
+        "link", "mass [kg]", "± 95 %", "CoM moved by x, y, z [mm]", "± 95 %",
+        numbers=("mass [kg]",),
+    )  # fmt: skip
+    moved = [float(np.abs(link.com - link.com_before).max()) for link in found.links]
+    shown = sorted(range(len(moved)), key=lambda at: -moved[at])[:MOST_LINKS]
+    for at in sorted(shown):
+        link = found.links[at]
+        table.add_row(
+            printable(link.link),
+            f"{link.mass_before:.3f} → {link.mass:.3f}",
+            f"{link.mass_95:.3f}",
+            ", ".join(f"{1e3 * part:+.1f}" for part in link.com - link.com_before),
+            ", ".join(f"{1e3 * part:.1f}" for part in link.com_95),
+        )
+    return table
+
+
+def _offset_table(found: Identified) -> Any:
+    table = make_table(
+        "sensor's offset", "force [N]", "± 95 %", "torque [Nm]", "± 95 %"
+    )
+    for side, offset in found.offsets.items():
+        wide = found.offsets_95[side]
+        cells = []
+        for part in (slice(0, 3), slice(3, 6)):
+            cells.append(", ".join(f"{value:+.2f}" for value in offset[part]))
+            cells.append(", ".join(f"{value:.2f}" for value in wide[part]))
+        table.add_row(f"{side} foot", *cells)
+    total, wide = found.offset_sum, found.offset_sum_95
+    table.add_row(
+        "both together",
+        ", ".join(f"{value:+.2f}" for value in total),
+        ", ".join(f"{value:.2f}" for value in wide),
+        "",
+        "",
+    )
+    return table
+
+
+def _named(links: tuple[str, ...]) -> str:
+    shown = ", ".join(links[:MOST_LINKS])
+    more = len(links) - MOST_LINKS
+    return f"{shown} and {more} more" if more > 0 else shown
