@@ -52,7 +52,9 @@ from equipoise.robot.description import Array
 
 COM_DEVIATION, TOTAL_SHARE = 0.01, 0.08
 CANDIDATES, NEW, CHOSEN = 1200, 200, (15, 30)
-RANDOM = (10, 15, 20, 30, 45, 60, 80, 100, 120)
+RANDOM = (15, 20, 30, 45, 60, 80, 100, 120)
+# Of the bootstrap over robots.
+DRAWS = 1000
 MANY, LINKS = 300, 40
 OUT = Path("build/identification_circle.json")
 
@@ -172,28 +174,52 @@ def _figures(
         "_tellable": lambda after, never: after - never,
     }
     for label, part in parts.items():
-        own = {
-            kind: {
-                n: _rms(
-                    [
-                        part(score.after, never)
-                        for score, never in zip(
-                            scores[f"{kind} {n}"][:compared],
-                            hidden[:compared],
-                            strict=True,
-                        )
-                    ]
-                )
-                for n in counts
-            }
-            for kind, counts in (("chosen", CHOSEN), ("random", RANDOM))
+        squares = {
+            name: np.array(
+                [
+                    np.mean(np.sum(part(score.after, never) ** 2, axis=1))
+                    for score, never in zip(own, hidden, strict=False)
+                ]
+            )[:compared]
+            for name, own in scores.items()
         }
-        for kind, errors in own.items():
-            figures[f"{kind}{label}_mm"] = {n: 1e3 * e for n, e in errors.items()}
-        worth = {n: needed(own["random"], own["chosen"][n]) for n in CHOSEN}
-        figures[f"random_needed{label}"] = {
-            n: value if np.isfinite(value) else None for n, value in worth.items()
+        figures |= _compared(squares, label)
+    return figures
+
+
+def _compared(squares: dict[str, Array], label: str) -> dict[str, Any]:
+    """Return errors after chosen and random poses, and how many one is worth.
+
+    Args:
+        squares: Mean square error of each robot [m²], by kind and count of poses.
+        label: Of what the errors are.
+    """
+    rng = np.random.default_rng(0)
+    robots = len(squares[f"chosen {CHOSEN[-1]}"])
+
+    def worth(rows: Array, count: int) -> float:
+        random = {
+            n: float(np.sqrt(squares[f"random {n}"][rows].mean())) for n in RANDOM
         }
+        return needed(random, float(np.sqrt(squares[f"chosen {count}"][rows].mean())))
+
+    figures: dict[str, Any] = {
+        f"{kind}{label}_mm": {
+            n: 1e3 * float(np.sqrt(squares[f"{kind} {n}"].mean())) for n in counts
+        }
+        for kind, counts in (("chosen", CHOSEN), ("random", RANDOM))
+    }
+    everyone = np.arange(robots)
+    figures[f"random_needed{label}"] = {n: worth(everyone, n) for n in CHOSEN}
+    # how sure that is: robots drawn again
+    figures[f"random_needed{label}_95"] = {
+        n: np.quantile(
+            [worth(rng.integers(0, robots, robots), n) for _ in range(DRAWS)],
+            [0.025, 0.975],
+            method="nearest",
+        ).tolist()
+        for n in CHOSEN
+    }
     return figures
 
 
@@ -207,6 +233,10 @@ def quick(robot: eq.Robot, seed: int) -> tuple[int, float]:
     began = time.perf_counter()
     identify_poses(poses)
     return len(belief.links), time.perf_counter() - began
+
+
+def _range(interval: list[float]) -> str:
+    return " to ".join(f"{bound:.0f}" for bound in interval)
 
 
 def _rms(errors: list[Array]) -> float:
@@ -251,7 +281,7 @@ def _print(name: str, own: dict[str, Any]) -> None:
         f"{label}: "
         + ", ".join(
             f"{n} chosen ({own[f'chosen{key}_mm'][n]:.2f} mm) = "
-            + (f"{value:.0f} random" if value else f"more than {RANDOM[-1]} random")
+            f"{value:.0f} random ({_range(own[f'random_needed{key}_95'][n])})"
             for n, value in own[f"random_needed{key}"].items()
         )
         for key, label in (
