@@ -235,6 +235,15 @@ def quick(robot: eq.Robot, seed: int) -> tuple[int, float]:
     return len(belief.links), time.perf_counter() - began
 
 
+def _plain(value: Any) -> Any:
+    """Return figures with None for what was not reached."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
 def _range(interval: list[float]) -> str:
     return " to ".join(f"{bound:.0f}" for bound in interval)
 
@@ -272,7 +281,8 @@ def main() -> None:
         result[name] = own
         _print(name, own)
     options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    plain = json.dumps(_plain(result), indent=1, allow_nan=False)
+    options.out.write_text(plain, encoding="utf-8")
 
 
 def _print(name: str, own: dict[str, Any]) -> None:

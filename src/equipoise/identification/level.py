@@ -124,7 +124,7 @@ def standing_scatter(
         frames: Of n poses.
         system: Their equations.
         spread: How these scatter on level soles, shape (n, 6, 6).
-        noise: If it knows how level they are, that is taken.
+        noise: If it knows by how much they are tilted, that is taken.
         belief: The unknowns before.
 
     Returns:
@@ -138,9 +138,8 @@ def standing_scatter(
     tilting, pushing = tilt_lever(frames, belief.mean), sideways_lever(frames)
     poses = _Poses(some, wide, tilting[few], pushing[few], belief)
     tilts = TILTS if noise.level is None else np.array([noise.level])
-    shares = SHARES if noise.level is None else (0.0,)
     level = max(
-        (Level(float(a), b * poses.weight) for a, b in product(tilts, shares)),
+        (Level(float(a), b * poses.weight) for a, b in product(tilts, SHARES)),
         key=poses.worth,
     )
     for _ in range(ROUNDS):
