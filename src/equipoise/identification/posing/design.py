@@ -3,10 +3,10 @@
 Wanted is the total CoM in poses that were not measured, so that poses are chosen by
 what they say about it, not about sensors' offsets or about links that hardly move it:
 log det of its covariance over poses, with a floor (``"com"``). By what is expected with
-usual sensors, 30 of 1000 candidates so chosen are worth 105 random ones on Mahru-1, 72
-on the G1, 114 on TALOS and 97 on iCub; by the CoM's mean variance (``"com-mean"``) 95,
-72, 107 and 99; by log det of all unknowns (``"all"``, plain D-optimality) 49, 34, 60
-and 36. The floor was chosen by such figures of Mahru-1 and the G1.
+usual sensors, 30 of 1000 candidates so chosen are worth 163 random ones on Mahru-1, 88
+on the G1, 174 on TALOS and 140 on iCub; by the mean variance (``"com-mean"``) 164,
+87, 167 and 138; by log det of all unknowns (``"all"``, plain D-optimality) 80, 43, 101
+and 76. The floor was chosen by such figures of Mahru-1 and the G1.
 """
 
 from __future__ import annotations
