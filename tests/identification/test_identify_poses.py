@@ -20,14 +20,12 @@ from equipoise.identification.estimate import estimate
 from equipoise.identification.held_out import cop_errors
 from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.level import Level
+from equipoise.identification.level import LEVEL_SOLES
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.prior import Prior, default_prior, prior_belief
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import equations, total_com
-
-LEVEL = Level(0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -230,13 +228,13 @@ def test_errors_of_the_pressure_are_those_of_the_com(mahru, poses) -> None:
     measured = measure(truth, poses[:10], rng, noisy=False)
     frames = standing_frames(mahru, measured.q)
     np.testing.assert_allclose(
-        cop_errors(measured, frames, truth.values, LEVEL), 0.0, atol=1e-12
+        cop_errors(measured, frames, truth.values, LEVEL_SOLES), 0.0, atol=1e-12
     )
     other = np.array(truth.values)
     other[:-12] = prior_belief(mahru, PRIOR).mean[:-12]
     expected = (total_com(frames, other) - total_com(frames, truth.values))[:, :2]
     np.testing.assert_allclose(
-        cop_errors(measured, frames, other, LEVEL), expected, atol=1e-12
+        cop_errors(measured, frames, other, LEVEL_SOLES), expected, atol=1e-12
     )
 
 

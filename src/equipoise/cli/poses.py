@@ -38,8 +38,9 @@ class Poses:
     """Random poses to choose from."""
 
     margin: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
-    """Least distance of the CoM inside the support polygon [m]; from the soles' size
-    and how far off models are if not given."""
+    """Least distance of the CoM inside that part of the support polygon where either
+    foot carries a load [m]; from the soles' size and how far off models are if not
+    given."""
 
     measured: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """CSV table of poses that were measured already, as identify reads it."""

@@ -104,7 +104,7 @@ def held_out(
         poses: What was measured.
         frames: Of these poses.
         original: Masses and first moments of the original model, no offsets, (nx,).
-        level: How level the soles stood.
+        level: How level the soles stood, as all poses together tell.
         fit: Identifies with the poses of some rows only.
         fits_of_offsets: The same, but for masses, which stay, each with the level that
             it takes; the one that predicts best counts.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
-from equipoise.identification.consistency import consistent, new_inertials
+from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate
 from equipoise.identification.held_out import held_out
 from equipoise.identification.identifiability import identifiability, link_sights
@@ -111,7 +111,7 @@ def identify_poses(
         can_tell=tell,
         held_out=checked,
         held_links=possible.held,
-        notices=(*notices, *_remarks(found, level, possible.held)),
+        notices=(*notices, *_remarks(found, level, possible)),
     )
 
 
@@ -130,12 +130,12 @@ def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:
         )
 
 
-def _remarks(found: Estimate, level: Level, held: tuple[str, ...]) -> tuple[str, ...]:
+def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, ...]:
     remarks = []
     belief, total = found.belief, np.zeros(len(found.mean))
     total[: PER_LINK * len(belief.links) : PER_LINK] = 1.0
     doubt = float(np.linalg.norm(total @ belief.root) / (total @ belief.mean))
-    heavier = float(total @ found.mean / (total @ belief.mean)) - 1.0
+    heavier = float(total @ possible.mean / (total @ belief.mean)) - 1.0
     if abs(heavier) > SURPRISE * doubt:
         remarks.append(
             f"the robot weighs {100 * abs(heavier):.1f} % "
@@ -145,8 +145,9 @@ def _remarks(found: Estimate, level: Level, held: tuple[str, ...]) -> tuple[str,
         )
     if level.sideways > 0.0:
         remarks.append(
-            f"forces sideways scatter by {level.sideways:.1f} N that no tilt of the "
-            "soles explains: sensors, or feet that push against each other and slip"
+            f"each foot's forces sideways are off by {level.sideways:.1f} N (one "
+            "standard deviation) beyond what a tilt of the soles explains: sensors, or "
+            "offsets larger than they were taken to be (--offset-doubt)"
         )
     what = {"sideways": "forces sideways", "upright": "weight and tipping torques"}
     for name, scale in found.noise_scale._asdict().items():
@@ -159,6 +160,7 @@ def _remarks(found: Estimate, level: Level, held: tuple[str, ...]) -> tuple[str,
     if len(odd):
         named = ", ".join(str(row) for row in odd[:8])
         remarks.append(f"poses that do not fit the others count less: {named}")
-    if held:
-        remarks.append(f"held within what a body can be: {', '.join(held)}")
+    if possible.held:
+        names = ", ".join(possible.held)
+        remarks.append(f"held within what a body can be: {names}")
     return tuple(remarks)

@@ -34,12 +34,14 @@ from equipoise.robot.gravity import STANDARD_GRAVITY
 # Floors are not level to better than this [rad]. Where soles stand better still, taking
 # them so costs nothing: forces sideways tell.
 USUAL_LEVEL = 1e-3
-# What is tried: tilts [rad], and shares of the weight; then steps around the best.
-TILTS = USUAL_LEVEL * np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+# What is tried: tilts [rad], forces sideways as shares of the weight, and by how much
+# the sensors' noise is larger than told; then steps around the best of the two.
+TILTS = tuple(USUAL_LEVEL * factor for factor in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0))
 SHARES = (0.0, 1e-4, 6e-4, 4e-3, 2.5e-2)
-STEPS = (0.4, 0.6, 1.0, 1.6, 2.5)
-# Soles tilt with the CoM over them, so that masses can explain part of it: tilts are
-# this much larger than poses look most probable with.
+NOISES = (1.0, 3.0, 10.0)
+STEPS, NOISE_STEPS = (0.4, 0.6, 1.0, 1.6, 2.5), (0.6, 1.0, 1.6)
+# Soles tilt with the CoM over them, so that masses can explain part of it, and tilts
+# look smaller than they are. Where forces sideways tell them, so much room is free.
 ROOM = 4.0
 # As many poses tell enough.
 MOST_POSES = 40
@@ -51,7 +53,7 @@ class Level(NamedTuple):
     """Standard deviations of what pushes sideways.
 
     Attributes:
-        tilt: Of the soles' mean attitude against the level, about each axis [rad].
+        tilt: Of up against the soles' mean normal, in x and in y [rad].
         sideways: Of each foot's forces sideways beyond a tilt [N].
     """
 
@@ -131,25 +133,31 @@ def standing_scatter(
         The level, and covariances of shape (n, 6, 6).
     """
     few = np.unique(np.linspace(0, len(spread) - 1, MOST_POSES).astype(int))
-    # outliers, and misfits of weight and tipping, are not for the level to explain
-    first = estimate(system.take(few), spread[few], belief)
-    few = few[first.weights > HALF] if np.any(first.weights > HALF) else few
-    some, wide = system.take(few), first.noise_scale.upright**2 * spread[few]
+    # outliers are not for the level to explain
+    weights = estimate(system.take(few), spread[few], belief).weights
+    few = few[weights > HALF] if np.any(weights > HALF) else few
     tilting, pushing = tilt_lever(frames, belief.mean), sideways_lever(frames)
-    poses = _Poses(some, wide, tilting[few], pushing[few], belief)
-    tilts = TILTS if noise.level is None else np.array([noise.level])
-    level = max(
-        (Level(float(a), b * poses.weight) for a, b in product(tilts, SHARES)),
-        key=poses.worth,
-    )
+    poses = _Poses(system.take(few), spread[few], tilting[few], pushing[few], belief)
+    tilts = TILTS if noise.level is None else (noise.level,)
+    causes = [
+        (Level(tilt, share * poses.weight), times)
+        for tilt, share, times in product(tilts, SHARES, NOISES)
+    ]
+    level, times = max(causes, key=poses.worth)
     for _ in range(ROUNDS):
-        around = {level._replace(sideways=level.sideways * step) for step in STEPS}
-        level = max(sorted(around), key=poses.worth)
-        values = poses.fit(level)[1]
+        forces = {0.0, *(level.sideways * step for step in STEPS)}
+        noises = {max(1.0, times * step) for step in NOISE_STEPS}
+        causes = [
+            (level._replace(sideways=force), more)
+            for force, more in product(sorted(forces), sorted(noises))
+        ]
+        level, times = max(causes, key=poses.worth)
+        values = poses.fit(level, times)[1]
         poses = poses._replace(tilting=tilt_lever(frames, values)[few])
-    if noise.level is None:
-        level = level._replace(tilt=ROOM * level.tilt)
-    return level, spread + level.covariances(frames, values)
+    taken = level
+    if noise.level is None and level.sideways == 0.0:
+        taken = level._replace(tilt=ROOM * level.tilt)
+    return level, spread + taken.covariances(frames, values)
 
 
 class _Poses(NamedTuple):
@@ -166,20 +174,27 @@ class _Poses(NamedTuple):
         """Of the robot as it is believed to be [N]."""
         return float(self.tilting[0, 0, 0])
 
-    def worth(self, level: Level) -> float:
-        """Return how well a level explains the poses; each cause must pay its way."""
+    def worth(self, causes: tuple[Level, float]) -> float:
+        """Return how well causes explain the poses; each must pay its way."""
+        level, times = causes
         fee = 0.5 * float(np.log(WRENCH * len(self.spread)))
-        return self.fit(level)[0] - (fee if level.sideways > 0.0 else 0.0)
+        return self.fit(level, times)[0] - fee * (
+            (level.sideways > 0.0) + (times > 1.0)
+        )
 
-    def fit(self, level: Level) -> tuple[float, Array]:
-        """Return how probable the poses are with a level, and the best unknowns.
+    def fit(self, level: Level, times: float) -> tuple[float, Array]:
+        """Return how probable the poses are, and the best unknowns.
 
         It is the logarithm, but for a constant, of the integral over all masses as the
         prior weighs them.
+
+        Args:
+            level: Of the soles.
+            times: How much larger than told the sensors' noise is.
         """
         belief = self.belief
         added = level.scatter(self.tilting, self.pushing)
-        root = np.linalg.cholesky(self.spread + added)
+        root = np.linalg.cholesky(times**2 * self.spread + added)
         design = np.linalg.solve(root, self.system.matrix) @ belief.root
         wanted = (self.system.right - self.system.matrix @ belief.mean)[..., None]
         wanted = np.linalg.solve(root, wanted).reshape(-1)

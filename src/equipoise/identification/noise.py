@@ -24,8 +24,8 @@ class SensorNoise:
         torque: Of one sample of a foot's torque, each axis [Nm].
         joint: Of a joint's position in a pose [rad or m]. Averaging does not help
             against steps of encoders and play, so it counts once for each pose.
-        level: Of the soles' mean attitude against the level in a pose, about each axis
-            [rad]; None if forces sideways are to tell.
+        level: Of up against the soles' mean normal in a pose, in x and in y [rad];
+            None if forces sideways are to tell.
     """
 
     force: float = 0.5

@@ -23,6 +23,8 @@ MOST_STAGGER, MOST_WIDTH, MOST_YAW = 0.2, 0.25, 0.4
 # Share of the soles' width that stays between them.
 GAP_SHARE = 0.1
 MOST_TRIES = 100
+# Soles nearer to each other than this share of their shorter side are one sole.
+APART_SHARE = 0.1
 
 
 class Placement(NamedTuple):
@@ -98,17 +100,21 @@ def _corners(robot: Robot, soles: Mapping[Side, Array], side: Side) -> Array:
 
 
 def _polygon(robot: Robot, soles: Mapping[Side, Array]) -> Array:
-    """Return where the CoM may be: between lines across the middles of both soles."""
+    """Return where the CoM may be: between lines across both soles, at their frames."""
     hull = convex_hull(np.concatenate([_corners(robot, soles, side) for side in FEET]))
     left, right = (soles[side][:2, 3] for side in FEET)
     for light, heavy in ((left, right), (right, left)):
         way = light - heavy
-        if not way.any():  # one sole, as it were
+        if np.linalg.norm(way) <= APART_SHARE * _narrow(robot):  # as if one sole
             break
         # the share of the weight that the light foot carries, less the least
         share = (hull - heavy) @ way / (way @ way) - LEAST_LOAD
         hull = _kept(hull, share)
     return convex_hull(hull)
+
+
+def _narrow(robot: Robot) -> float:
+    return min(min(sole.size) for sole in robot.soles.values())
 
 
 def _kept(corners: Array, heights: Array) -> Array:

@@ -42,7 +42,10 @@ def predicted_poses(
     places = [sole_pose(robot, q, side)[:, :2, 3] for side in FEET]
     between = places[0] - places[1]
     offset = np.asarray(centre_of_mass(robot, q))[:, :2] - places[1]
-    left = np.sum(offset * between, axis=1) / np.sum(between**2, axis=1)
+    apart = np.sum(between**2, axis=1)
+    along = np.sum(offset * between, axis=1)
+    left = np.full(len(q), 0.5)  # where both are in one place
+    np.divide(along, apart, out=left, where=apart > 0.0)
     left = np.clip(left, 0.0, 1.0)
     wrenches = {}
     for side, share in zip(FEET, (left, 1.0 - left), strict=True):

@@ -61,9 +61,12 @@ def figures_table(figures: Mapping[str, Any]) -> str:
             (f"residuals against noise, {name}", f"×{scale[name]:.3g}")
             for name in sorted(scale)
         ),
-        ("soles tilted by up to", f"{1e3 * figures['level']['tilt_rad']:.3g} mrad"),
         (
-            "forces sideways besides, each foot",
+            "tilt of the soles, standard deviation",
+            f"{1e3 * figures['level']['tilt_rad']:.3g} mrad",
+        ),
+        (
+            "each foot's force sideways besides, likewise",
             value_with_unit(figures["level"]["sideways_n"], "N"),
         ),
         ("poses that count less", _named(figures["outliers"])),
