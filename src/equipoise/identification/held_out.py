@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.identification.estimate import Estimate
 from equipoise.identification.level import LEVEL_SOLES, Level
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
@@ -84,7 +83,7 @@ class HeldOut(NamedTuple):
         return _rms(self.after)
 
 
-Fit = Callable[[NDArray[np.int64]], Estimate]
+Fit = Callable[[NDArray[np.int64]], Array]
 
 
 def held_out(
@@ -105,7 +104,8 @@ def held_out(
         frames: Of these poses.
         original: Masses and first moments of the original model, no offsets, (nx,).
         level: How level the soles stood, as all poses together tell.
-        fit: Identifies with the poses of some rows only.
+        fit: Identifies with the poses of some rows only; returns masses, first moments
+            and offsets, shape (nx,).
         fits_of_offsets: The same, but for masses, which stay, each with the level that
             it takes; the one that predicts best counts.
         seed: Of the bootstrap.
@@ -120,8 +120,7 @@ def held_out(
         for part in np.array_split(np.arange(count), folds):
             others = np.setdiff1d(np.arange(count), part)
             if len(others):
-                mean = fitted(others).mean
-                errors[part] = cop_errors(poses, frames, mean, level)[part]
+                errors[part] = cop_errors(poses, frames, fitted(others), level)[part]
         return errors
 
     after = left_out(fit, level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,7 +30,7 @@ from equipoise.identification.prior import (
     prior_belief,
 )
 from equipoise.identification.standing_frames import check_standing, standing_frames
-from equipoise.identification.statics import PER_LINK, equations
+from equipoise.identification.statics import PER_LINK, Equations, equations
 from equipoise.robot.description import Array
 
 # Fewer poses than this say nothing that could be checked on others.
@@ -73,20 +72,16 @@ def identify_poses(
     plain = covariances(frames, poses, noise)
     level, spread = standing_scatter(frames, system, plain, noise, belief)
 
-    def fit(
-        rows: NDArray[np.int64], before: PriorBelief = belief, scatter: Array = spread
-    ) -> Estimate:
-        return estimate(system.take(rows), scatter[rows], before)
+    def fit(rows: NDArray[np.int64]) -> Array:
+        return estimate(system.take(rows), spread[rows], belief).mean
 
     links = PER_LINK * len(belief.links)
-    sure = np.array(belief.root)
-    sure[:links] = 0.0
-    fit_offsets = partial(fit, before=replace(belief, root=sure))
+    fit_offsets = partial(_fit_offsets, system, belief, links)
     fits_of_offsets = [
-        (fit_offsets, level),
-        (partial(fit_offsets, scatter=plain), LEVEL_SOLES),
+        (partial(fit_offsets, spread), level),
+        (partial(fit_offsets, plain), LEVEL_SOLES),
     ]
-    found = fit(np.arange(len(poses)))
+    found = estimate(system, spread, belief)
     possible = consistent(robot, found)
     checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
     tell = identifiability(frames, found)
@@ -113,6 +108,21 @@ def identify_poses(
         held_links=possible.held,
         notices=(*notices, *_remarks(found, level, possible)),
     )
+
+
+def _fit_offsets(
+    system: Equations,
+    belief: PriorBelief,
+    links: int,
+    spread: Array,
+    rows: NDArray[np.int64],
+) -> Array:
+    """Return the best unknowns with the links' as they are believed to be, (nx,)."""
+    matrix, right = system.take(rows)
+    sure = belief.mean[:links]
+    own = PriorBelief((), belief.mean[links:], belief.root[links:, links:])
+    left = Equations(matrix[..., links:], right - matrix[..., :links] @ sure)
+    return np.concatenate([sure, estimate(left, spread[rows], own).mean])
 
 
 def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import pinocchio as pin
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
-from equipoise.identification.statics import WRENCH, cross_matrix, wrench_transform
+from equipoise.identification.statics import WRENCH, wrench_transform
 from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 
@@ -87,25 +87,25 @@ def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
             arm = pose[:3, 3] - data.oMi[joint].translation
             placed.append(pose)
             turns.append(jacobian[3:])
-            moves.append(jacobian[:3] - cross_matrix(arm) @ jacobian[3:])
+            moves.append(jacobian[:3] - pin.skew(arm) @ jacobian[3:])
         up = placed[0][:3, 2] + placed[1][:3, 2]
         up /= np.linalg.norm(up)
         middle = 0.5 * (placed[0][:3, 3] + placed[1][:3, 3])
         tilt = -0.5 * sum(
-            cross_matrix(pose[:3, 2]) @ turn
+            pin.skew(pose[:3, 2]) @ turn
             for pose, turn in zip(placed, turns, strict=True)
         )
         arm = np.array(data.com[0]) - middle
         force = -weight * tilt
-        torque = -weight * cross_matrix(arm) @ tilt
-        torque += weight * cross_matrix(up) @ centre_jacobian
+        torque = -weight * pin.skew(arm) @ tilt
+        torque += weight * pin.skew(up) @ centre_jacobian
         for side, pose, turn, move in zip(FEET, placed, turns, moves, strict=True):
             wrench = poses.wrenches[side][row]
             push, twist = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
-            turned = -cross_matrix(push) @ turn
+            turned = -pin.skew(push) @ turn
             force += turned
-            torque -= cross_matrix(twist) @ turn + cross_matrix(push) @ move
-            torque += cross_matrix(pose[:3, 3] - middle) @ turned
+            torque -= pin.skew(twist) @ turn + pin.skew(push) @ move
+            torque += pin.skew(pose[:3, 3] - middle) @ turned
         to_level = frames.sole_rotation["left"][row] @ placed[0][:3, :3].T
         levers[row] = np.concatenate([to_level @ force, to_level @ torque])
     return levers
