@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
@@ -51,11 +52,34 @@ def main() -> None:
         run("walk", "humanoid", "--out", "walk")
         run("walk", "humanoid", *STAIRS, "--out", "stairs")
         run("walk", "itu-biped", "--paper", "--out", "paper")
+        measure("g1", "table.csv")
+        run("identify", robot("g1"), "table.csv", "--table", "--out", "found",
+            "--mass-doubt", "0.15")  # fmt: skip
         films()
         plots()
         pages()
     for picture in sorted(HERE.iterdir()):
         print(f"{picture.stat().st_size // 1024:6d} kB  {picture.name}")
+
+
+def measure(name: str, file: str) -> None:
+    """Let a robot that is not as modelled stand in chosen poses; write a table."""
+    import equipoise as eq
+    from equipoise.identification import simulated_poses as simulated
+    from equipoise.robot.joint_coordinates import degree_names, joint_positions
+
+    model = eq.load(robot(name))
+    doubt = eq.Prior(0.01, 0.15, 0.0, 0.0, 0.0)
+    candidates = eq.pose_candidates(model, 500, prior=doubt)
+    q = eq.choose_poses(model, candidates, 25, prior=doubt).q
+    feet, encoders = simulated.usual_feet(), simulated.usual_encoders()
+    truth = simulated.draw_truth(model, doubt, 4)
+    stood = simulated.stand_in_poses(model, truth, q, feet, encoders, 5).poses
+    axes = ("fx", "fy", "fz", "mx", "my", "mz")
+    names = [*degree_names(model), *(f"{s}_sole.{a}" for s in "lr" for a in axes)]
+    joints = joint_positions(model, stood.q)
+    rows = np.hstack([joints, stood.wrenches["left"], stood.wrenches["right"]])
+    np.savetxt(file, rows, delimiter=",", header=",".join(names), comments="")
 
 
 def films() -> None:
@@ -100,6 +124,12 @@ def pages() -> None:
         )
         page.wait_for_timeout(1500)
         photograph(page, "report.png")
+        page.goto(Path("found/report.html").absolute().as_uri())
+        page.set_viewport_size({"width": 1280, "height": 900})
+        moved = page.get_by_role("heading", name="How the centre of mass moved")
+        moved.evaluate("e => e.scrollIntoView()")
+        photograph(page, "identified.png")
+        page.set_viewport_size({"width": 1280, "height": 800})
         with viewer("g1") as url:
             page.goto(url)
             page.wait_for_timeout(9000)

@@ -27,7 +27,7 @@ doubt = eq.Prior(
 feet, encoders = usual_feet(), usual_encoders()
 noise = noise_of(feet, encoders)
 
-candidates = eq.pose_candidates(robot, 150, margin=0.06)
+candidates = eq.pose_candidates(robot, 150, prior=doubt)
 new, candidates = candidates[:50], candidates[50:]
 design = eq.choose_poses(robot, candidates, 20, noise=noise, prior=doubt)
 worth = design.random_count or len(candidates)
