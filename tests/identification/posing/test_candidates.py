@@ -84,7 +84,7 @@ def test_same_seed_same_poses() -> None:
 
 
 def test_margin_grows_with_doubt() -> None:
-    """Twice the prior's doubt, twice the margin, up to half-way to the middle."""
+    """In proportion, beside a share of the soles, up to half-way to the middle."""
     from dataclasses import replace
 
     from equipoise.identification.prior import default_prior
@@ -96,11 +96,12 @@ def test_margin_grows_with_doubt() -> None:
         default_margin(
             robot, polygon, replace(prior, com=0.008 * doubt, mass_share=0.05 * doubt)
         )
-        for doubt in (1.0, 2.0, 300.0)
+        for doubt in (0.1, 1.0, 1.9, 300.0)
     ]
-    assert margins[1] == pytest.approx(2.0 * margins[0])
+    assert margins[1] > 1.5 * margins[0]
+    assert margins[2] - margins[1] == pytest.approx(margins[1] - margins[0])
     middle = eq.polygon_margin(polygon, polygon.mean(axis=0))
-    assert margins[2] == pytest.approx(0.5 * middle)
+    assert margins[3] == pytest.approx(0.5 * middle)
 
 
 def test_what_cannot_be_is_said() -> None:
@@ -113,3 +114,28 @@ def test_what_cannot_be_is_said() -> None:
         pose_candidates(eq.load("muscolo-biped"), 5, stances=2)
     with pytest.raises(eq.EquipoiseError, match="both must be ≥ 1"):
         pose_candidates(eq.load("mahru-1"), 0)
+
+
+def test_arms_are_not_asked_for_more_than_they_hold(talos_urdf) -> None:
+    """TALOS's arms cannot be held out in every direction; Pinocchio says which."""
+    import pinocchio as pin
+
+    from equipoise.identification.posing.holding import effort_bounds, holdable
+
+    robot = eq.load(talos_urdf)
+    q = pose_candidates(robot, 40, 5)
+    efforts = np.array(
+        [
+            pin.rnea(robot.model, robot.data, row, np.zeros(robot.nv), 0 * row[1:])
+            for row in q
+        ]
+    )
+    arms = [j for j in robot.description.joints if j.name.startswith("arm_")]
+    for joint in arms:
+        if robot.model.existJointName(joint.name):
+            at = robot.model.joints[robot.model.getJointId(joint.name)].idx_v
+            assert np.abs(efforts[:, at]).max() <= 0.7 * joint.effort_limit
+    bounds = effort_bounds(robot)
+    assert np.isfinite(bounds).any()
+    assert np.isinf(bounds).any()
+    assert not holdable(robot, q, 1e-3 * bounds).any()

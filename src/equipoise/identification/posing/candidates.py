@@ -1,5 +1,7 @@
 """Poses that a robot could be measured in: balanced, within limits, not touching.
 
+Limits are those of joints' positions, and of their efforts outside the legs.
+
 How a robot gets from one pose to the next is not looked at.
 """
 
@@ -14,6 +16,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.posing.flat_feet import points_inside, posed_legs
 from equipoise.identification.posing.foot_placements import Placement, foot_placements
+from equipoise.identification.posing.holding import effort_bounds, holdable
 from equipoise.identification.posing.joint_ranges import joint_ranges, within_ranges
 from equipoise.identification.posing.pose_information import com_functionals
 from equipoise.identification.posing.self_collision import SelfCollision, self_collision
@@ -24,9 +27,9 @@ from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
-# The CoM stays inside the soles by this share of their shorter side, and by so many
-# standard deviations of where the model has it; but not beyond this share of the way
-# to the middle.
+# The CoM stays inside the soles by this share of their shorter side (joints give way)
+# and so many standard deviations of where the model has it; but not beyond this share of
+# the way to the middle.
 SOLE_SHARE, DEVIATIONS, MIDDLE_SHARE = 0.1, 3.0, 0.5
 # Poses that are drawn at a time, and at most for each that is wanted.
 ROUND, MOST_DRAWS = 256, 100
@@ -78,7 +81,7 @@ def pose_candidates(
     places = foot_placements(robot, legs, stances, rng)
     margins = [_margin(robot, place, margin, prior) for place in places]
     apart = self_collision(robot) if collisions is None else collisions
-    limits = joint_ranges(robot)
+    limits, bounds = joint_ranges(robot), effort_bounds(robot)
     parts = [np.zeros((0, robot.nq))]
     total = drawn = 0
     wanted = [len(part) for part in np.array_split(np.arange(count), stances)]
@@ -89,6 +92,7 @@ def pose_candidates(
             inner = points_inside(place.polygon, least, ROUND, rng)
             q = legs.draw(place.home, place.soles, inner, postures, rng)
             q = q[within_ranges(q, limits) & _balanced(robot, q, place, least)]
+            q = q[holdable(robot, q, bounds)]
             q = q[apart.free(q)][: number - found]
             parts.append(q)
             tries, found = tries + ROUND, found + len(q)
@@ -98,8 +102,8 @@ def pose_candidates(
     if len(poses) == 0:
         raise EquipoiseError(
             f"{robot.name}: none of {drawn} poses drawn has its soles flat, its CoM "
-            f"{1e3 * min(margins):.0f} mm inside, its joints within limits and touches "
-            "nothing"
+            f"{1e3 * min(margins):.0f} mm inside, its joints and their efforts within "
+            "limits and touches nothing"
         )
     return poses
 
@@ -119,7 +123,7 @@ def default_margin(robot: Robot, polygon: Array, prior: Prior | None = None) -> 
     deviation = float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
     narrow = min(min(sole.size) for sole in robot.soles.values())
     middle = float(polygon_margin(polygon, polygon.mean(axis=0)))
-    return min(max(SOLE_SHARE * narrow, DEVIATIONS * deviation), MIDDLE_SHARE * middle)
+    return min(SOLE_SHARE * narrow + DEVIATIONS * deviation, MIDDLE_SHARE * middle)
 
 
 def _margin(
