@@ -28,8 +28,8 @@ from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 # The CoM stays inside the soles by this share of their shorter side (joints give way)
-# and so many standard deviations of where the model has it; but not beyond this share of
-# the way to the middle.
+# and so many standard deviations of where the model has it; but not beyond this share
+# of the way to the middle.
 SOLE_SHARE, DEVIATIONS, MIDDLE_SHARE = 0.1, 3.0, 0.5
 # Poses that are drawn at a time, and at most for each that is wanted.
 ROUND, MOST_DRAWS = 256, 100
