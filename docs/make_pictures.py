@@ -66,6 +66,7 @@ def measure(name: str, file: str) -> None:
     """Let a robot that is not as modelled stand in chosen poses; write a table."""
     import equipoise as eq
     from equipoise.identification import simulated_poses as simulated
+    from equipoise.log.recordings.recording_of_csv import WRENCH_ORDER
     from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
     model = eq.load(robot(name))
@@ -75,8 +76,8 @@ def measure(name: str, file: str) -> None:
     feet, encoders = simulated.usual_feet(), simulated.usual_encoders()
     truth = simulated.draw_truth(model, doubt, 4)
     stood = simulated.stand_in_poses(model, truth, q, feet, encoders, 5).poses
-    axes = ("fx", "fy", "fz", "mx", "my", "mz")
-    names = [*degree_names(model), *(f"{s}_sole.{a}" for s in "lr" for a in axes)]
+    parts = [f"{side}_sole.{part}" for side in "lr" for part in WRENCH_ORDER]
+    names = [*degree_names(model), *parts]
     joints = joint_positions(model, stood.q)
     rows = np.hstack([joints, stood.wrenches["left"], stood.wrenches["right"]])
     np.savetxt(file, rows, delimiter=",", header=",".join(names), comments="")

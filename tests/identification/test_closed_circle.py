@@ -40,12 +40,6 @@ PRIOR = Prior(
 
 
 @pytest.fixture(scope="module")
-def mahru() -> eq.Robot:
-    """Mahru I."""
-    return eq.load("mahru-1")
-
-
-@pytest.fixture(scope="module")
 def poses(mahru: eq.Robot) -> Array:
     """Poses to measure and poses to predict."""
     return random_poses(mahru, 64, np.random.default_rng(5))

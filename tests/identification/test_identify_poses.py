@@ -29,12 +29,6 @@ from equipoise.identification.statics import equations, total_com
 
 
 @pytest.fixture(scope="module")
-def mahru() -> eq.Robot:
-    """Mahru I."""
-    return eq.load("mahru-1")
-
-
-@pytest.fixture(scope="module")
 def poses(mahru: eq.Robot) -> np.ndarray:
     """Poses to measure and poses to predict."""
     return random_poses(mahru, 240, np.random.default_rng(5))

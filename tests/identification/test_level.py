@@ -23,12 +23,6 @@ from equipoise.robot.gravity import STANDARD_GRAVITY
 
 
 @pytest.fixture(scope="module")
-def mahru() -> eq.Robot:
-    """Mahru I."""
-    return eq.load("mahru-1")
-
-
-@pytest.fixture(scope="module")
 def poses(mahru: eq.Robot) -> Array:
     """Poses to measure and poses to predict."""
     return random_poses(mahru, 90, np.random.default_rng(21))

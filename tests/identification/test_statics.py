@@ -22,12 +22,6 @@ GRAVITY = 9.80665
 
 
 @pytest.fixture(scope="module")
-def mahru() -> eq.Robot:
-    """Mahru I."""
-    return eq.load("mahru-1")
-
-
-@pytest.fixture(scope="module")
 def poses(mahru: eq.Robot) -> np.ndarray:
     """A dozen poses."""
     return random_poses(mahru, 12, np.random.default_rng(3))

@@ -126,6 +126,19 @@ class _Fit:
     shrunk: Array
 
 
+def information_root(rows: Array) -> Array | None:
+    """Return the Cholesky factor of I + BᵀB, lower, for rows B of shape (m, nx).
+
+    None where the prior is so vague that squares lose all digits.
+    """
+    normal = rows.T @ rows
+    normal[np.diag_indices_from(normal)] += 1.0
+    try:
+        return np.asarray(np.linalg.cholesky(normal), np.float64)
+    except np.linalg.LinAlgError:
+        return None
+
+
 def _quick_fit(design: Array, wanted: Array) -> tuple[Array, Array]:
     """Return the same u by normal equations, good enough to find the weights.
 
@@ -137,16 +150,15 @@ def _quick_fit(design: Array, wanted: Array) -> tuple[Array, Array]:
         u, and how much of each equation it has used up, shape (n, 6).
     """
     rows = design.reshape(-1, design.shape[2])
-    normal = rows.T @ rows
-    normal[np.diag_indices_from(normal)] += 1.0
-    try:
-        root = np.linalg.cholesky(normal)
-    except np.linalg.LinAlgError:  # a prior so vague that squares lose all digits
+    root = information_root(rows)
+    if root is None:
         fit = _fit(rows, wanted.reshape(-1))
         return fit.moved, np.sum((design @ fit.shrunk) ** 2, axis=2)
     spread = np.linalg.solve(root, rows.T)
     moved = np.linalg.solve(root.T, spread @ wanted.reshape(-1))
-    return moved, np.sum(spread**2, axis=0).reshape(wanted.shape)
+    return np.asarray(moved, np.float64), np.sum(spread**2, axis=0).reshape(
+        wanted.shape
+    )
 
 
 def _fit(design: Array, wanted: Array) -> _Fit:

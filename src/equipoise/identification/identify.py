@@ -76,7 +76,7 @@ def identify_poses(
         return estimate(system.take(rows), spread[rows], belief).mean
 
     links = PER_LINK * len(belief.links)
-    fit_offsets = partial(_fit_offsets, system, belief, links)
+    fit_offsets = partial(_fit_offsets, system, belief)
     fits_of_offsets = [
         (partial(fit_offsets, spread), level),
         (partial(fit_offsets, plain), LEVEL_SOLES),
@@ -113,12 +113,12 @@ def identify_poses(
 def _fit_offsets(
     system: Equations,
     belief: PriorBelief,
-    links: int,
     spread: Array,
     rows: NDArray[np.int64],
 ) -> Array:
     """Return the best unknowns with the links' as they are believed to be, (nx,)."""
     matrix, right = system.take(rows)
+    links = PER_LINK * len(belief.links)
     sure = belief.mean[:links]
     own = PriorBelief((), belief.mean[links:], belief.root[links:, links:])
     left = Equations(matrix[..., links:], right - matrix[..., :links] @ sure)

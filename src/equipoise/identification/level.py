@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.identification.estimate import HALF, estimate
+from equipoise.identification.estimate import HALF, estimate, information_root
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import PriorBelief
@@ -137,7 +137,14 @@ def standing_scatter(
     weights = estimate(system.take(few), spread[few], belief).weights
     few = few[weights > HALF] if np.any(weights > HALF) else few
     tilting, pushing = tilt_lever(frames, belief.mean), sideways_lever(frames)
-    poses = _Poses(system.take(few), spread[few], tilting[few], pushing[few], belief)
+    matrix, right = system.take(few)
+    poses = _Poses(
+        matrix @ belief.root,
+        right - matrix @ belief.mean,
+        spread[few],
+        tilting[few],
+        pushing[few],
+    )
     tilts = TILTS if noise.level is None else (noise.level,)
     causes = [
         (Level(tilt, share * poses.weight), times)
@@ -152,7 +159,7 @@ def standing_scatter(
             for force, more in product(sorted(forces), sorted(noises))
         ]
         level, times = max(causes, key=poses.worth)
-        values = poses.fit(level, times)[1]
+        values = belief.mean + belief.root @ poses.fit(level, times)[1]
         poses = poses._replace(tilting=tilt_lever(frames, values)[few])
     taken = level
     if noise.level is None and level.sideways == 0.0:
@@ -161,13 +168,21 @@ def standing_scatter(
 
 
 class _Poses(NamedTuple):
-    """What is known of poses before their level is."""
+    """What is known of n poses before their level is.
 
-    system: Equations
+    Attributes:
+        design: Equations for unknowns in units of the prior, shape (n, 6, nx).
+        wanted: What they should give, shape (n, 6).
+        spread: How they scatter on level soles, shape (n, 6, 6).
+        tilting: As of :func:`tilt_lever`.
+        pushing: As of :func:`sideways_lever`.
+    """
+
+    design: Array
+    wanted: Array
     spread: Array
     tilting: Array
     pushing: Array
-    belief: PriorBelief
 
     @property
     def weight(self) -> float:
@@ -183,7 +198,7 @@ class _Poses(NamedTuple):
         )
 
     def fit(self, level: Level, times: float) -> tuple[float, Array]:
-        """Return how probable the poses are, and the best unknowns.
+        """Return how probable the poses are, and the best u, in units of the prior.
 
         It is the logarithm, but for a constant, of the integral over all masses as the
         prior weighs them.
@@ -192,22 +207,16 @@ class _Poses(NamedTuple):
             level: Of the soles.
             times: How much larger than told the sensors' noise is.
         """
-        belief = self.belief
         added = level.scatter(self.tilting, self.pushing)
         root = np.linalg.cholesky(times**2 * self.spread + added)
-        design = np.linalg.solve(root, self.system.matrix) @ belief.root
-        wanted = (self.system.right - self.system.matrix @ belief.mean)[..., None]
-        wanted = np.linalg.solve(root, wanted).reshape(-1)
-        design = design.reshape(len(wanted), -1)
-        normal = design.T @ design
-        normal[np.diag_indices_from(normal)] += 1.0
-        try:
-            factor = np.linalg.cholesky(normal)
-        except np.linalg.LinAlgError:  # a prior so vague that squares lose all digits
-            return -np.inf, belief.mean
-        moved = np.linalg.solve(normal, design.T @ wanted)
+        wanted = np.linalg.solve(root, self.wanted[..., None]).reshape(-1)
+        design = np.linalg.solve(root, self.design).reshape(len(wanted), -1)
+        factor = information_root(design)
+        if factor is None:
+            return -np.inf, np.zeros(design.shape[1])
+        moved = np.linalg.solve(factor.T, np.linalg.solve(factor, design.T @ wanted))
         misfit = wanted - design @ moved
         logarithm = -0.5 * (misfit @ misfit + moved @ moved)
         logarithm -= np.log(np.diag(factor)).sum()
         logarithm -= np.log(np.diagonal(root, axis1=1, axis2=2)).sum()
-        return float(logarithm), belief.mean + belief.root @ moved
+        return float(logarithm), np.asarray(moved, np.float64)

@@ -94,12 +94,6 @@ def test_variances_are_those_of_the_inverse() -> None:
 
 
 @pytest.fixture(scope="module")
-def mahru() -> eq.Robot:
-    """The robot of the published experiment."""
-    return eq.load("mahru-1")
-
-
-@pytest.fixture(scope="module")
 def candidates(mahru: eq.Robot) -> np.ndarray:
     """Poses to choose from."""
     return pose_candidates(mahru, 400)

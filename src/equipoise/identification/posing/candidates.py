@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.posing.flat_feet import points_inside, posed_legs
-from equipoise.identification.posing.foot_placements import Placement, foot_placements
+from equipoise.identification.posing.foot_placements import (
+    Placement,
+    foot_placements,
+    shortest_side,
+)
 from equipoise.identification.posing.holding import effort_bounds, holdable
 from equipoise.identification.posing.joint_ranges import joint_ranges, within_ranges
 from equipoise.identification.posing.pose_information import com_functionals
@@ -121,9 +125,9 @@ def default_margin(robot: Robot, polygon: Array, prior: Prior | None = None) -> 
     belief = prior_belief(robot, default_prior(robot) if prior is None else prior)
     lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
     deviation = float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
-    narrow = min(min(sole.size) for sole in robot.soles.values())
     middle = float(polygon_margin(polygon, polygon.mean(axis=0)))
-    return min(SOLE_SHARE * narrow + DEVIATIONS * deviation, MIDDLE_SHARE * middle)
+    wanted = SOLE_SHARE * shortest_side(robot) + DEVIATIONS * deviation
+    return min(wanted, MIDDLE_SHARE * middle)
 
 
 def _margin(

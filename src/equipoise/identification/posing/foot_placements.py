@@ -105,7 +105,7 @@ def _polygon(robot: Robot, soles: Mapping[Side, Array]) -> Array:
     left, right = (soles[side][:2, 3] for side in FEET)
     for light, heavy in ((left, right), (right, left)):
         way = light - heavy
-        if np.linalg.norm(way) <= APART_SHARE * _narrow(robot):  # as if one sole
+        if np.linalg.norm(way) <= APART_SHARE * shortest_side(robot):  # as if one sole
             break
         # the share of the weight that the light foot carries, less the least
         share = (hull - heavy) @ way / (way @ way) - LEAST_LOAD
@@ -113,7 +113,8 @@ def _polygon(robot: Robot, soles: Mapping[Side, Array]) -> Array:
     return convex_hull(hull)
 
 
-def _narrow(robot: Robot) -> float:
+def shortest_side(robot: Robot) -> float:
+    """Return the shortest side of any sole [m]."""
     return min(min(sole.size) for sole in robot.soles.values())
 
 

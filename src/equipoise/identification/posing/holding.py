@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.identification.posing.joint_ranges import bodies_above_legs
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
@@ -28,12 +29,9 @@ def effort_bounds(robot: Robot) -> Array:
         at = model.joints[model.getJointId(joint.name)].idx_v - 6
         if at >= 0 and joint.effort_limit > 0.0:
             bounds[at] = HELD_SHARE * joint.effort_limit
-    for leg in robot.legs.values():  # a waist above the legs carries them, too
-        body = int(model.parents[robot.joint_id(leg.joints[0])])
-        while body > 1:
-            first = model.joints[body].idx_v - 6
-            bounds[first : first + model.joints[body].nv] = np.inf
-            body = int(model.parents[body])
+    for body in bodies_above_legs(robot):  # they carry the legs, too
+        first = model.joints[body].idx_v - 6
+        bounds[first : first + model.joints[body].nv] = np.inf
     standing = np.abs(pin.computeGeneralizedGravity(model, robot.data, robot.standing))
     bounds[standing[6:] > bounds] = np.inf
     return bounds

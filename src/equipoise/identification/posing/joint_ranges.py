@@ -29,7 +29,7 @@ def joint_ranges(robot: Robot) -> Array:
     followers = {j.name for j in robot.description.joints if j.mimic is not None}
     on_legs = {j for leg in robot.legs.values() for j in leg.subtree_joints}
     on_legs -= {j for leg in robot.legs.values() for j in leg.joints}
-    on_legs |= {str(model.names[body]) for body in _above_legs(robot)}
+    on_legs |= {str(model.names[body]) for body in bodies_above_legs(robot)}
     for body in range(2, model.njoints):
         joint, name = model.joints[body], str(model.names[body])
         light = masses.mass[body] < LEAST_MASS_SHARE * robot.mass
@@ -53,8 +53,8 @@ def within_ranges(q: Array, ranges: Array) -> NDArray[np.bool_]:
     return np.asarray(inside[:, moved].all(axis=1))
 
 
-def _above_legs(robot: Robot) -> set[int]:
-    """Return the bodies between the base and the legs: a waist that is held."""
+def bodies_above_legs(robot: Robot) -> set[int]:
+    """Return the bodies between the base and the legs: a waist, say."""
     bodies = set()
     for leg in robot.legs.values():
         body = int(robot.model.parents[robot.joint_id(leg.joints[0])])

@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.log.run import Run
+from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.show.charts.chart import Chart, Series
 from equipoise.show.charts.joint_charts import angle_charts, speed_charts, torque_charts
@@ -83,14 +84,7 @@ def check_names(what: Sequence[str]) -> None:
 
 
 def _com(run: Run, joints: Joints) -> list[Chart]:
-    wanted = run.references.get("com")
-    made = []
-    for axis, name in enumerate(AXES):
-        series = [Series("CoM", run.com[:, axis], "c0")]
-        if wanted is not None:
-            series.insert(0, Series("reference", wanted[:, axis], "reference"))
-        made.append(_chart(run, f"com-{name[0]}", f"CoM {name}", "m", series))
-    return made
+    return _beside_reference(run, "CoM", run.com, "c0")
 
 
 def _com_error(run: Run, joints: Joints) -> list[Chart]:
@@ -101,13 +95,19 @@ def _com_error(run: Run, joints: Joints) -> list[Chart]:
 
 
 def _zmp(run: Run, joints: Joints) -> list[Chart]:
-    wanted = run.references.get("zmp")
+    return _beside_reference(run, "ZMP", run.zmp[:, :2], "c1")
+
+
+def _beside_reference(run: Run, what: str, values: Array, style: str) -> list[Chart]:
+    """Return a chart for each axis, with what was wanted where that is known."""
+    wanted = run.references.get(what.lower())
     made = []
-    for axis, name in enumerate(AXES[:2]):
-        series = [Series("ZMP", run.zmp[:, axis], "c1")]
+    for axis, name in enumerate(AXES[: values.shape[1]]):
+        series = [Series(what, values[:, axis], style)]
         if wanted is not None:
             series.insert(0, Series("reference", wanted[:, axis], "reference"))
-        made.append(_chart(run, f"zmp-{name[0]}", f"ZMP {name}", "m", series))
+        key = f"{what.lower()}-{name[0]}"
+        made.append(_chart(run, key, f"{what} {name}", "m", series))
     return made
 
 
