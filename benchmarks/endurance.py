@@ -19,8 +19,8 @@ import numpy as np
 import equipoise as eq
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.steps import hold
+from equipoise.control.signals import Command
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.engine import Command
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.native import NativeEngine
 from equipoise.simulation.world import make_world

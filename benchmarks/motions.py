@@ -8,10 +8,10 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import equipoise as eq
+from equipoise.control.signals import Command
 from equipoise.kinematics.stance import find_stance, sole_pose
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.engine import Command
 
 DURATION = 2.0
 KNOT = 0.02

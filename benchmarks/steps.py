@@ -10,13 +10,13 @@ import numpy as np
 import equipoise as eq
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.measure import Comparison, Contender
+from equipoise.control.signals import Command
 from equipoise.dynamics.forward import lane_program
 from equipoise.kernels import forward
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.contacts import sole_points
-from equipoise.simulation.engine import Command
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.mujoco_engine import MujocoEngine
 from equipoise.simulation.world import World, make_world

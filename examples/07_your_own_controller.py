@@ -52,7 +52,7 @@ class LeanBack:
         self.lean += 2.0 * self.period * error / self.height
         position = reference.position.copy()
         position[self.ankles] -= self.lean
-        return eq.Command(position, reference.velocity, reference.effort)
+        return eq.Command(position, reference.velocity, reference.torque)
 
 
 robot, period = eq.load("humanoid"), 0.01

@@ -56,7 +56,7 @@ def swaying(
         "q": q,
         "v": v,
         "a": rng.standard_normal((rows, robot.nv)),
-        "effort": 20.0 * wave[:, None] * rng.standard_normal(joints),
+        "torque": 20.0 * wave[:, None] * rng.standard_normal(joints),
         "contact_names": contacts,
         "contact_position": rng.standard_normal(force.shape),
         "contact_force": force,

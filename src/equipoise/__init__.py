@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from equipoise.control.blocks import Hold, OpenLoop
+    from equipoise.control.signals import Command, Measurement, State, Target
     from equipoise.dynamics.forward import forward_dynamics
     from equipoise.errors import EquipoiseError
     from equipoise.gait.fit import fit_walk
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     )
     from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
+    from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
     from equipoise.log.mcap_format.mcap_reader import read_run
     from equipoise.log.open_run import open_run
     from equipoise.log.recordings.recording import Recording, read_recording
@@ -57,23 +60,15 @@ if TYPE_CHECKING:
         default_material,
         sole_points,
     )
-    from equipoise.simulation.engine import Command, DivergedError, State, Trace
+    from equipoise.simulation.engine import DivergedError, Trace
     from equipoise.simulation.fleet import Fleet
-    from equipoise.simulation.loop import Hold, OpenLoop, Target
     from equipoise.simulation.mujoco_engine import MujocoEngine
     from equipoise.simulation.native import NativeEngine
     from equipoise.simulation.noise import Noise
     from equipoise.simulation.obstacles import Box, Wall
-    from equipoise.simulation.sensors import (
-        Encoders,
-        FootSensors,
-        Imu,
-        Measurement,
-        SensorSuite,
-    )
+    from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
     from equipoise.simulation.simulate import simulate
     from equipoise.simulation.start import body_points, stance_on
-    from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, rough
     from equipoise.simulation.trials import drop, stand
     from equipoise.simulation.walk import walk
     from equipoise.simulation.world import Push, World, make_world, with_payload
@@ -85,27 +80,27 @@ __version__ = "0.1.0"
 _HOMES = {
     "Actuation": "simulation.actuation",
     "Box": "simulation.obstacles",
-    "Command": "simulation.engine",
+    "Command": "control.signals",
     "ContactPoint": "simulation.contacts",
     "DivergedError": "simulation.engine",
     "Encoders": "simulation.sensors",
     "EquipoiseError": "errors",
-    "Flat": "simulation.terrain",
+    "Flat": "kinematics.terrain",
     "Fleet": "simulation.fleet",
     "FootSensors": "simulation.sensors",
     "Gait": "gait.gait",
-    "HeightField": "simulation.terrain",
-    "Hold": "simulation.loop",
+    "HeightField": "kinematics.terrain",
+    "Hold": "control.blocks",
     "Identified": "identification.identified",
     "Imu": "simulation.sensors",
     "Material": "simulation.contacts",
     "MeasuredPoses": "identification.measuring.measured_poses",
-    "Measurement": "simulation.sensors",
+    "Measurement": "control.signals",
     "Motion": "gait.motion",
     "MujocoEngine": "simulation.mujoco_engine",
     "NativeEngine": "simulation.native",
     "Noise": "simulation.noise",
-    "OpenLoop": "simulation.loop",
+    "OpenLoop": "control.blocks",
     "Prior": "identification.prior",
     "Push": "simulation.world",
     "Recording": "log.recordings.recording",
@@ -113,10 +108,10 @@ _HOMES = {
     "Run": "log.run",
     "SensorNoise": "identification.noise",
     "SensorSuite": "simulation.sensors",
-    "Slope": "simulation.terrain",
-    "Stairs": "simulation.terrain",
-    "State": "simulation.engine",
-    "Target": "simulation.loop",
+    "Slope": "kinematics.terrain",
+    "Stairs": "kinematics.terrain",
+    "State": "control.signals",
+    "Target": "control.signals",
     "Trace": "simulation.engine",
     "Wall": "simulation.obstacles",
     "World": "simulation.world",
@@ -156,7 +151,7 @@ _HOMES = {
     "read_recording": "log.recordings.recording",
     "read_run": "log.mcap_format.mcap_reader",
     "report": "show.pages.report",
-    "rough": "simulation.terrain",
+    "rough": "kinematics.terrain",
     "simulate": "simulation.simulate",
     "sole_points": "simulation.contacts",
     "solve": "gait.motion",

@@ -513,12 +513,11 @@ import equipoise.simulation.loop as loop
 class Swallows:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
-whole = loop.run_loop
-def run_loop(*args, **kwargs):
+whole = loop.ControlLoop.run
+def run(*args, **kwargs):
     Swallows()
     return whole(*args, **kwargs)
-import equipoise.simulation.simulate as simulate
-simulate.run_loop = run_loop
+loop.ControlLoop.run = run
 from equipoise.cli.main import main
 main(["stand", "itu-biped", "--seconds", "30", "--out", "out"])
 """

@@ -11,7 +11,7 @@ from equipoise.errors import ShapeError
 from equipoise.gait.gait import Gait
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.timing import SUPPORTS
-from equipoise.simulation.terrain import Slope
+from equipoise.kinematics.terrain import Slope
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion, check_speeds, solve, targets_of
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.terrain import Slope
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
-from equipoise.simulation.terrain import Slope
 
 WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]
 EXACT = 1e-9
@@ -126,7 +126,7 @@ def test_samples_lie_between_points(motion: Motion) -> None:
     assert np.allclose(at.position, joints[k], atol=1e-12)
     assert np.allclose(at.velocity, motion.v[k, 6:], atol=1e-9)
     assert np.allclose(at.com, motion.com[k], atol=1e-12)
-    assert not at.effort.any()
+    assert not at.torque.any()
     between = motion.sample(float(motion.time[k]) + 0.25 * motion.dt)
     mixed = 0.75 * joints[k] + 0.25 * joints[k + 1]
     assert np.allclose(between.position, mixed, atol=1e-12)

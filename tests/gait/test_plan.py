@@ -20,8 +20,8 @@ from equipoise.gait.stairs import stairs
 from equipoise.gait.step_matrix import step_matrix
 from equipoise.gait.walks import standing_feet
 from equipoise.kinematics.stance import find_stance
+from equipoise.kinematics.terrain import Slope, Stairs, rough
 from equipoise.robot.description import Array
-from equipoise.simulation.terrain import Slope, Stairs, rough
 
 
 def worst_stance(robot: eq.Robot, gait: Gait, count: int = 25) -> float:

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import equipoise as eq
 from equipoise.cli.main import run as run_command
+from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
 from equipoise.identification.closed_circle import Rehearsal, rehearse
 from equipoise.identification.identify_log import identify
@@ -29,7 +30,6 @@ from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, joint_positions
-from equipoise.simulation.loop import Target
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors
 

@@ -6,8 +6,8 @@ import warp as wp
 
 from equipoise.kernels import runtime
 from equipoise.kernels.ground import GroundArrays, make_ground, upload_ground
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
 from equipoise.robot.description import Array
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, rough
 
 TERRAINS = {
     "flat": Flat(0.2),

@@ -27,7 +27,7 @@ ARRAYS = (
     "q",
     "v",
     "a",
-    "effort",
+    "torque",
     "contact_position",
     "contact_force",
     "com",
@@ -114,7 +114,7 @@ def test_log_describes_its_robot(robot, tmp_path):
         found = back.robot.soles[side]
         np.testing.assert_array_equal(found.polygon_in_sole, sole.polygon_in_sole)
     here = [degree_names(robot).index(name) for name in degree_names(back.robot)]
-    np.testing.assert_array_equal(back.effort, run.effort[:, here])
+    np.testing.assert_array_equal(back.torque, run.torque[:, here])
     np.testing.assert_array_equal(back.v[:, 6:], run.v[:, 6:][:, here])
     np.testing.assert_array_equal(back.q[:, :7], run.q[:, :7])
 
@@ -154,7 +154,7 @@ def test_others_read_joints(run, log):
     states = numbers(log, "/joint_states", "position", "velocity", "effort")
     np.testing.assert_array_equal(states[:, 0], run.q[:, 7:])
     np.testing.assert_array_equal(states[:, 1], run.v[:, 6:])
-    np.testing.assert_array_equal(states[:, 2], run.effort)
+    np.testing.assert_array_equal(states[:, 2], run.torque)
     stamps = numbers(log, "/joint_states", "header.stamp.sec", "header.stamp.nanosec")
     np.testing.assert_array_equal(stamps @ [1_000_000_000, 1], run.time.round(9) * 1e9)
     for number, (message, _) in enumerate(log["/joint_states"]):

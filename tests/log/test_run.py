@@ -42,7 +42,7 @@ def test_arrays_are_copies_and_read_only():
         ("q", (ROWS, 7)),
         ("v", (ROWS - 1, JOINTS + 6)),
         ("a", (JOINTS + 6,)),
-        ("effort", (ROWS, JOINTS + 6)),
+        ("torque", (ROWS, JOINTS + 6)),
         ("contact_position", (ROWS, 3)),
         ("contact_force", (ROWS, POINTS - 1, 3)),
         ("com", (ROWS, 2)),
@@ -75,10 +75,10 @@ def test_wrong_shapes_in_mappings_are_named():
 
 def test_impossible_values_are_named():
     """NaN, time that stands still, and texts for numbers are refused."""
-    effort = np.zeros((ROWS, JOINTS))
-    effort[5, 2] = np.nan
-    with pytest.raises(ShapeError, match=r"effort holds .* not finite, first in row 5"):
-        swaying(effort=effort)
+    torque = np.zeros((ROWS, JOINTS))
+    torque[5, 2] = np.nan
+    with pytest.raises(ShapeError, match=r"torque holds .* not finite, first in row 5"):
+        swaying(torque=torque)
     with pytest.raises(ShapeError, match="time does not increase at row 1"):
         swaying(time=np.zeros(ROWS))
     with pytest.raises(ShapeError, match="time begins at -1 s"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from equipoise.control.signals import Command
 from equipoise.robot.build import build_model
 from equipoise.robot.description import (
     Array,
@@ -21,7 +22,7 @@ from equipoise.robot.description import (
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.contacts import ContactPoint, Material, contact_point
-from equipoise.simulation.engine import Command, Trace
+from equipoise.simulation.engine import Trace
 from equipoise.simulation.native import NativeEngine
 from equipoise.simulation.world import World, make_world
 

@@ -7,12 +7,12 @@ import pytest
 
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
+from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
 from equipoise.robot.load import load
 from equipoise.simulation.contacts import Material
 from equipoise.simulation.fall_cause import FallCause, fall_cause
 from equipoise.simulation.start import stance_on
-from equipoise.simulation.terrain import Flat
 from equipoise.simulation.trials import stand, trial_world
 from equipoise.simulation.walk import walk
 from equipoise.simulation.world import Push, World, with_payload

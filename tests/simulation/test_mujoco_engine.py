@@ -9,15 +9,16 @@ import pinocchio as pin
 import pytest
 
 import equipoise as eq
+from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.actuation import Actuation, actuation_of
-from equipoise.simulation.engine import Command, DivergedError
+from equipoise.simulation.engine import DivergedError
 from equipoise.simulation.mujoco_engine import MujocoEngine
 from equipoise.simulation.mujoco_model import compile_world
 from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.simulation.world import Push, World, make_world
 
 DT = 1e-3
@@ -37,7 +38,7 @@ def hold(robot: eq.Robot, seconds: float, **changes: Array | float) -> Command:
     steps = round(seconds / DT)
     position = np.tile(joint_positions(robot, robot.standing), (steps, 1))
     zeros = np.zeros_like(position)
-    parts = {"position": position, "velocity": zeros, "effort": zeros}
+    parts = {"position": position, "velocity": zeros, "torque": zeros}
     parts |= {name: zeros + value for name, value in changes.items()}
     return Command(**parts)
 
@@ -75,7 +76,7 @@ def test_free_fall_is_a_parabola(humanoid: eq.Robot) -> None:
     """Whatever the joints do, the CoM falls as the integrator's parabola."""
     engine = MujocoEngine(floating(humanoid), DT)
     swing = 0.3 * np.sin(20.0 * DT * np.arange(500.0))[:, None]
-    trace = engine.advance(hold(humanoid, 0.5, effort=10.0 * swing))
+    trace = engine.advance(hold(humanoid, 0.5, torque=10.0 * swing))
     start = eq.com(humanoid, humanoid.standing)
     fallen = 0.5 * 9.80665 * trace.time * (trace.time + DT)
     error = eq.com(humanoid, trace.q) - start + fallen[:, None] * [0.0, 0.0, 1.0]
@@ -119,7 +120,7 @@ def test_ideal_positions_are_reached(humanoid: eq.Robot) -> None:
     trace = engine.advance(commands)
     error = joint_positions(humanoid, trace.q) - commands.position
     assert np.abs(error).max() < 1e-8
-    assert 1.0 < np.abs(trace.effort).max() < 1e4
+    assert 1.0 < np.abs(trace.torque).max() < 1e4
 
 
 def test_ideal_velocities_are_reached(humanoid: eq.Robot) -> None:
@@ -135,7 +136,7 @@ def test_torques_keep_their_limits(humanoid: eq.Robot) -> None:
     trace = MujocoEngine(make_world(humanoid, actuation=actuation), DT).advance(
         hold(humanoid, 1.0)
     )
-    assert np.abs(trace.effort).max() == pytest.approx(20.0, abs=1e-9)
+    assert np.abs(trace.torque).max() == pytest.approx(20.0, abs=1e-9)
 
 
 def test_drives_do_not_push_beyond_their_speed(humanoid: eq.Robot) -> None:
@@ -144,9 +145,9 @@ def test_drives_do_not_push_beyond_their_speed(humanoid: eq.Robot) -> None:
     world = floating(humanoid, "torque", gravity=0.0, figures=figures)
     push = np.zeros(humanoid.nv - 6)
     push[-1] = 0.05
-    trace = MujocoEngine(world, DT).advance(hold(humanoid, 2.0, effort=push))
+    trace = MujocoEngine(world, DT).advance(hold(humanoid, 2.0, torque=push))
     assert 2.0 < trace.v[:, -1].max() < 2.2
-    assert trace.effort[-1, -1] < 0.05
+    assert trace.torque[-1, -1] < 0.05
 
 
 def test_friction_and_stops_hold(humanoid: eq.Robot) -> None:
@@ -160,7 +161,7 @@ def test_friction_and_stops_hold(humanoid: eq.Robot) -> None:
         engine.reset(q)
         push = np.zeros(humanoid.nv - 6)
         push[-1] = torque
-        last = engine.advance(hold(humanoid, 3.0, effort=push), every=3000).at(-1)
+        last = engine.advance(hold(humanoid, 3.0, torque=push), every=3000).at(-1)
         assert low < last.q[-1] < high
 
 
@@ -204,7 +205,7 @@ def test_disturbance_moves_joints(humanoid: eq.Robot) -> None:
     world = floating(humanoid, "torque", gravity=0.0, figures=figures)
     trace = MujocoEngine(world, DT).advance(hold(humanoid, 0.01))
     assert trace.v[-1, -1] > 0.01
-    assert not trace.effort.any()
+    assert not trace.torque.any()
 
 
 def test_box_slides_and_stops(humanoid: eq.Robot) -> None:
@@ -355,7 +356,7 @@ def test_divergence_is_an_error(
     push = np.zeros(humanoid.nv - 6)
     push[0] = 1e300
     with pytest.raises(DivergedError, match=r"diverged at 0\.001 s: '\w+' moves at"):
-        engine.advance(hold(humanoid, 0.1, effort=push))
+        engine.advance(hold(humanoid, 0.1, torque=push))
     assert not list(tmp_path.iterdir())
 
 
@@ -367,8 +368,8 @@ def test_bad_input_is_named(humanoid: eq.Robot) -> None:
     engine = MujocoEngine(world, DT)
     with pytest.raises(ShapeError, match="every is 3; it must divide the 10 steps"):
         engine.advance(hold(humanoid, 0.01), every=3)
-    with pytest.raises(ShapeError, match="effort of degree of freedom 0 is nan"):
-        engine.advance(hold(humanoid, 0.01, effort=np.nan))
+    with pytest.raises(ShapeError, match="torque of degree of freedom 0 is nan"):
+        engine.advance(hold(humanoid, 0.01, torque=np.nan))
     with pytest.raises(ShapeError, match="one configuration"):
         engine.reset(np.tile(humanoid.standing, (2, 1)), np.zeros((2, humanoid.nv)))
 

@@ -7,13 +7,13 @@ from scipy.integrate import solve_ivp
 from simulation.blocks import HALF, G, commands, corners, idle, make_block, pose, run
 
 import equipoise as eq
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
+from equipoise.kinematics.terrain import rough as rough_ground
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.contacts import Material
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.native import NativeEngine
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, Terrain
-from equipoise.simulation.terrain import rough as rough_ground
 from equipoise.simulation.world import Push, World, make_world
 
 # Half edges of points at the height of the CoM: friction does not tip the block.

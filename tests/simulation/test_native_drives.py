@@ -57,18 +57,18 @@ def positions(robot: eq.Robot, trace: Trace) -> Array:
 
 def test_rotor_inertia_adds_to_the_joint(machine: eq.Robot) -> None:
     """A free joint accelerates by torque / (inertia + rotor inertia)."""
-    trace = spin(machine, 0.1, told={"effort": [3.0, -5.0]}, rotor_inertia=0.2)
+    trace = spin(machine, 0.1, told={"torque": [3.0, -5.0]}, rotor_inertia=0.2)
     wanted = [3.0 / (INERTIA + 0.2), -5.0 / (MASS + 0.2)]
     assert np.abs(trace.a[:, 6:] - wanted).max() < 1e-9
     assert np.abs(trace.v[-1, 6:] - 0.1 * np.array(wanted)).max() < 1e-9
-    assert np.abs(trace.effort - [3.0, -5.0]).max() < 1e-12
+    assert np.abs(trace.torque - [3.0, -5.0]).max() < 1e-12
 
 
 def test_disturbance_is_a_torque_nobody_commanded(machine: eq.Robot) -> None:
-    """A disturbance moves the joint as a torque would, and is no effort."""
+    """A disturbance moves the joint as a torque would, and is no torque."""
     trace = spin(machine, 0.1, disturbance=[0.6, 4.0])
     assert np.abs(trace.a[:, 6:] - [2.0, 2.0]).max() < 1e-9
-    assert np.abs(trace.effort).max() == 0.0
+    assert np.abs(trace.torque).max() == 0.0
 
 
 def test_viscous_friction_slows_by_its_time_constant(machine: eq.Robot) -> None:
@@ -107,7 +107,7 @@ def test_stiction_holds_below_its_limit_and_not_above(machine: eq.Robot) -> None
         # the torque comes up slowly: a step of torque overshoots
         seconds = 3.0 if moves else 12.0
         ramp = np.minimum(np.arange(1.0, 1e3 * seconds + 1.0) / 1000.0, 1.0)
-        told = {"effort": factor * ramp[:, None]}
+        told = {"torque": factor * ramp[:, None]}
         trace = spin(machine, seconds, told=told, **figures)
         gone = np.abs(positions(machine, trace)[-1])
         if moves:
@@ -128,27 +128,27 @@ def test_stiction_holds_below_its_limit_and_not_above(machine: eq.Robot) -> None
 
 @pytest.mark.parametrize("speed", [0.01, 0.05, 0.2, 1.0])
 def test_stribeck_curve(machine: eq.Robot, speed: float) -> None:
-    """At a speed that is held, the effort is the friction of that speed."""
+    """At a speed that is held, the torque is the friction of that speed."""
     figures = {"coulomb_friction": 1.0, "static_friction": 1.6, "viscous_friction": 0.5}
     for sign in (1.0, -1.0):
         told = {"velocity": sign * speed}
         trace = spin(machine, 1.0, "velocity", told=told, **figures)
         assert np.abs(trace.v[5:, 6:] - sign * speed).max() < 1e-12
         wanted = sign * (1.0 + 0.6 / (1.0 + (speed / 0.05) ** 2) + 0.5 * speed)
-        assert trace.effort[-1] == pytest.approx([wanted, wanted], rel=1e-9)
+        assert trace.torque[-1] == pytest.approx([wanted, wanted], rel=1e-9)
 
 
 def test_torque_limit(machine: eq.Robot) -> None:
     """A drive gives no more than its limit, in torque mode and as a servo."""
     limit = np.array([2.0, 3.0])
-    trace = spin(machine, 0.1, told={"effort": [50.0, -50.0]}, effort_limit=limit)
-    assert np.abs(trace.effort - [2.0, -3.0]).max() < 1e-12
+    trace = spin(machine, 0.1, told={"torque": [50.0, -50.0]}, effort_limit=limit)
+    assert np.abs(trace.torque - [2.0, -3.0]).max() < 1e-12
     assert np.abs(trace.a[:, 6:] - [2.0 / INERTIA, -3.0 / MASS]).max() < 1e-9
     told = {"position": [1.0, -1.0]}
     gains = {"stiffness": 1e4, "damping": 100.0}
     trace = spin(machine, 3.0, "servo", told=told, effort_limit=limit, **gains)
-    assert (np.abs(trace.effort) <= limit * (1.0 + 1e-12)).all()
-    assert np.abs(trace.effort).max(axis=0) == pytest.approx(limit)
+    assert (np.abs(trace.torque) <= limit * (1.0 + 1e-12)).all()
+    assert np.abs(trace.torque).max(axis=0) == pytest.approx(limit)
 
 
 @pytest.mark.parametrize("name", ["g1", "humanoid"])
@@ -164,8 +164,8 @@ def test_torque_limit_of_a_robot(name: str, request: pytest.FixtureRequest) -> N
     swing = 0.3 * np.sin(25.0 * DT * np.arange(1000.0))[:, None]
     held = joint_positions(robot, q)
     trace = engine.advance(commands(robot, 1000, position=held + swing))
-    excess = np.abs(trace.effort).max() / limit - 1.0
-    count = (np.abs(trace.effort) > limit * (1.0 + 1e-9)).sum()
+    excess = np.abs(trace.torque).max() / limit - 1.0
+    count = (np.abs(trace.torque) > limit * (1.0 + 1e-9)).sum()
     print(f"{name}: {excess:.1e} beyond the limit, {count} times")
     assert excess < 1e-9
 
@@ -173,16 +173,16 @@ def test_torque_limit_of_a_robot(name: str, request: pytest.FixtureRequest) -> N
 def test_speed_limit(machine: eq.Robot) -> None:
     """Above its speed limit a drive pushes no more, but may brake."""
     limit = np.array([1.0, 2.0])
-    told = {"effort": [3.0, 20.0]}
+    told = {"torque": [3.0, 20.0]}
     trace = spin(machine, 2.0, told=told, velocity_limit=limit)
     over = limit + np.array([3.0 / INERTIA, 20.0 / MASS]) * DT
     assert (trace.v[:, 6:] <= over + 1e-12).all()
     assert (trace.v[-1, 6:] >= limit).all()
     # what brakes still works
     braked = spin(
-        machine, 0.1, v=2.0 * limit, told={"effort": -1.0}, velocity_limit=limit
+        machine, 0.1, v=2.0 * limit, told={"torque": -1.0}, velocity_limit=limit
     )
-    assert np.abs(braked.effort + 1.0).max() < 1e-12
+    assert np.abs(braked.torque + 1.0).max() < 1e-12
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
@@ -195,8 +195,8 @@ def test_delay_is_exact(machine: eq.Robot, steps: int, launches: int) -> None:
     told = np.random.default_rng(0).normal(size=(40, 2))
     parts = []
     for rows in np.split(told, launches):
-        command = commands(machine, len(rows), effort=rows)
-        parts.append(engine.advance(command).effort)
+        command = commands(machine, len(rows), torque=rows)
+        parts.append(engine.advance(command).torque)
     found = np.vstack(parts)
     wanted = np.vstack([np.zeros((steps, 2)), told])[:40]
     assert np.abs(found - wanted).max() < 1e-12
@@ -255,7 +255,7 @@ def test_absurd_gains_on_a_robot(g1_urdf) -> None:
 
 def test_stops_hold(machine: eq.Robot) -> None:
     """A joint driven against its stop rests there, sunk in by a·T² (T = 5 ms)."""
-    told = {"effort": [3.0, -20.0]}
+    told = {"torque": [3.0, -20.0]}
     trace = spin(machine, 2.0, told=told, lower=-0.2, upper=0.2)
     found = positions(machine, trace)
     assert np.abs(found[-1] - [0.2, -0.2]).max() < 10.0 * 0.005**2 * 1.1
@@ -268,10 +268,10 @@ def test_stops_hold(machine: eq.Robot) -> None:
 
 
 def test_position_mode_is_exact(robot: eq.Robot) -> None:
-    """Joints are where they are told to be, and efforts are inverse dynamics'.
+    """Joints are where they are told to be, and torques are inverse dynamics'.
 
     In free flight, with the base's own acceleration, Pinocchio's RNEA needs no force
-    on the base and the efforts that the trace says.
+    on the base and the torques that the trace says.
     """
     rng = np.random.default_rng(1)
     steps = 60
@@ -296,12 +296,12 @@ def test_position_mode_is_exact(robot: eq.Robot) -> None:
     )
     scale = max(1.0, np.abs(needed).max())
     assert np.abs(needed[:, :6]).max() < 1e-9 * scale
-    assert np.abs(needed[:, 6:] - trace.effort).max() < 1e-9 * scale
+    assert np.abs(needed[:, 6:] - trace.torque).max() < 1e-9 * scale
 
 
 @pytest.mark.parametrize("mode", ["position", "servo"])
-def test_efforts_while_standing(g1_urdf, mode: str) -> None:
-    """At rest, efforts are what inverse dynamics with the ground's forces asks for."""
+def test_torques_while_standing(g1_urdf, mode: str) -> None:
+    """At rest, torques are what inverse dynamics with the ground's forces asks for."""
     robot = eq.load(g1_urdf)
     drives = actuation_of(robot, mode, coulomb_friction=0.0, static_friction=0.0)
     world = make_world(robot, actuation=drives)
@@ -322,7 +322,7 @@ def test_efforts_while_standing(g1_urdf, mode: str) -> None:
         arm = place - data.oMf[frame].translation
         needed -= jacobian.T @ np.concatenate([force, np.cross(arm, force)])
     assert np.abs(needed[:6]).max() < 1e-5
-    assert np.abs(needed[6:] - last.effort).max() < 1e-5
+    assert np.abs(needed[6:] - last.torque).max() < 1e-5
 
 
 def test_velocity_mode_is_exact(machine: eq.Robot) -> None:
@@ -343,7 +343,7 @@ def test_modes_mix(machine: eq.Robot) -> None:
         actuation=drives,
         gravity=0.0,
     )
-    told = commands(machine, 100, position=0.1, effort=[7.0, 4.0])
+    told = commands(machine, 100, position=0.1, torque=[7.0, 4.0])
     trace = run(world, 0.1, machine.standing, told=told)
     assert np.abs(positions(machine, trace)[:, 0] - 0.1).max() < 1e-12
     assert np.abs(trace.a[:, 7] - 2.0).max() < 1e-9

@@ -15,11 +15,12 @@ from simulation.blocks import (
 )
 
 import equipoise as eq
+from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.actuation import actuation_of
 from equipoise.simulation.contacts import Material, contact_point
-from equipoise.simulation.engine import Command, DivergedError
+from equipoise.simulation.engine import DivergedError
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.native import NativeEngine
 from equipoise.simulation.obstacles import Box, Wall
@@ -44,11 +45,11 @@ def standing(robot: eq.Robot, mode: str = "servo", **figures) -> NativeEngine:
 def test_divergence_names_time_link_and_cause(humanoid: eq.Robot) -> None:
     """Efforts that nothing can bear are refused: when, which link, what may help."""
     engine = standing(humanoid, "torque", effort_limit=np.inf)
-    effort = np.zeros((50, humanoid.nv - 6))
+    torque = np.zeros((50, humanoid.nv - 6))
     joint = humanoid.model.joints[humanoid.joint_id(humanoid.arms["left"].joints[0])]
-    effort[20:, joint.idx_v - 6] = 1e14
+    torque[20:, joint.idx_v - 6] = 1e14
     with pytest.raises(DivergedError) as caught:
-        engine.advance(commands(humanoid, 50, effort=effort))
+        engine.advance(commands(humanoid, 50, torque=torque))
     text = str(caught.value)
     print(text)
     assert "0.021 s" in text
@@ -97,7 +98,7 @@ def test_after_divergence_the_engine_must_be_reset(humanoid: eq.Robot) -> None:
     """What diverged cannot be gone on with; a reset makes all well."""
     engine = standing(humanoid, "torque", effort_limit=np.inf)
     with pytest.raises(DivergedError):
-        engine.advance(commands(humanoid, 5, effort=1e14))
+        engine.advance(commands(humanoid, 5, torque=1e14))
     with pytest.raises(EquipoiseError):
         engine.advance(commands(humanoid, 5))
     engine.reset(humanoid.standing)
@@ -110,11 +111,11 @@ def test_fleet_names_the_robot_that_diverged(humanoid: eq.Robot) -> None:
     """Of many, the error says which."""
     fleet = Fleet(in_the_air(humanoid), 6)
     fleet.reset(humanoid.standing)
-    effort = np.zeros((5, 6, humanoid.nv - 6))
-    effort[:, 4] = 1e14
-    zero = np.zeros_like(effort)
+    torque = np.zeros((5, 6, humanoid.nv - 6))
+    torque[:, 4] = 1e14
+    zero = np.zeros_like(torque)
     with pytest.raises(DivergedError, match="robot 4"):
-        fleet.advance(Command(zero, zero, effort))
+        fleet.advance(Command(zero, zero, torque))
 
 
 @pytest.mark.parametrize("dt", [0.0, -1e-3, 0.5, 1e-9, np.nan, np.inf])
@@ -290,14 +291,14 @@ def test_wild_runs_never_hand_on_nan(humanoid: eq.Robot) -> None:
     diverged = 0
     for size in 10.0 ** np.arange(0, 16):
         engine = standing(humanoid, "torque", effort_limit=np.inf)
-        effort = size * rng.normal(size=(100, humanoid.nv - 6))
+        torque = size * rng.normal(size=(100, humanoid.nv - 6))
         try:
-            told = commands(humanoid, 100, position=held, effort=effort)
+            told = commands(humanoid, 100, position=held, torque=torque)
             trace = engine.advance(told)
         except DivergedError:
             diverged += 1
             continue
-        for part in ("q", "v", "a", "effort", "contact_force", "contact_position"):
+        for part in ("q", "v", "a", "torque", "contact_force", "contact_position"):
             assert np.isfinite(getattr(trace, part)).all()
         assert np.abs(np.linalg.norm(trace.q[:, 3:7], axis=1) - 1.0).max() < 1e-9
     assert diverged > 0

@@ -20,16 +20,16 @@ from simulation.blocks import (
 )
 
 import equipoise as eq
+from equipoise.control.signals import Command, State
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.engine import Command, State
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.native import NativeEngine
 from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.world import Push, World, make_world
 
-PARTS = ("q", "v", "a", "effort", "contact_position", "contact_force", "boxes")
+PARTS = ("q", "v", "a", "torque", "contact_position", "contact_force", "boxes")
 
 
 def starts(robot: eq.Robot, count: int) -> tuple[Array, Array]:

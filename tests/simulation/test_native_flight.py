@@ -45,7 +45,7 @@ def with_start(trace: Trace, q: Array, v: Array) -> tuple[Array, Array, Array]:
 def test_momentum_is_kept_at_every_instant(robot: eq.Robot, mode: str) -> None:
     """In flight, d/dt of linear momentum is m g and of angular momentum zero.
 
-    Whatever the drives do: efforts are internal.
+    Whatever the drives do: torques are internal.
     """
     q, v = random_states(robot, 1, 3)
     rng = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_momentum_is_kept_at_every_instant(robot: eq.Robot, mode: str) -> None:
         robot,
         steps,
         position=held + 0.1 * swing * rng.normal(size=robot.nv - 6),
-        effort=rng.normal(size=robot.nv - 6) * 5.0,
+        torque=rng.normal(size=robot.nv - 6) * 5.0,
     )
     states = with_start(engine.advance(told), q, v)
     rates = momentum_rates(robot, *states)

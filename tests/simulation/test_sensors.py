@@ -8,19 +8,13 @@ import pytest
 from bipeds import Biped
 
 import equipoise as eq
+from equipoise.control.signals import Measurement, State
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.description import Array
-from equipoise.simulation.engine import State
 from equipoise.simulation.measures import ankle_zmp, foot_wrench, sole_pose, zmp
 from equipoise.simulation.noise import Noise
-from equipoise.simulation.sensors import (
-    Encoders,
-    FootSensors,
-    Imu,
-    Measurement,
-    SensorSuite,
-)
+from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
 from equipoise.simulation.world import World, make_world
 
 POSE = pin.SE3(pin.exp3(np.array([0.3, -1.0, 2.0])), np.array([0.1, 0.2, -0.3]))
@@ -41,8 +35,8 @@ def state_at(
         eq.frame_pose(robot, q, point.link)[:3] @ [*point.position_in_link, 1.0]
         for point in world.contacts
     ]
-    effort = np.zeros(robot.nv - 6)
-    return State(time, q, v, a, effort, np.array(positions), forces, np.zeros((0, 7)))
+    torque = np.zeros(robot.nv - 6)
+    return State(time, q, v, a, torque, np.array(positions), forces, np.zeros((0, 7)))
 
 
 def random_state(world: World, seed: int) -> State:

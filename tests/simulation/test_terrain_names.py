@@ -8,7 +8,7 @@ import pytest
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.support import support_polygon
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs
 from equipoise.simulation.terrain_names import terrain_named
 
 

@@ -11,9 +11,9 @@ import equipoise as eq
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.motion import Motion, solve
 from equipoise.gait.plan import plan_walk
+from equipoise.kinematics.terrain import Flat, Slope
 from equipoise.log.run import Run
 from equipoise.simulation.simulate import EngineName
-from equipoise.simulation.terrain import Flat, Slope
 from equipoise.simulation.walk import gait_figures, steps_done, walk
 
 WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footstep, Footsteps
+from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
@@ -20,14 +21,6 @@ Height: TypeAlias = Callable[[Array, Array], ArrayLike]
 MOST_UNEVEN = 0.01
 # Steeper ground is not stood on: ankles of humanoids tilt by 15° to 30° sideways.
 STEEPEST = math.radians(20.0)
-
-
-class Terrain(Protocol):
-    """Anything with a height, such as the terrains of ``equipoise.simulation``."""
-
-    def height(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the height of the ground above z = 0 [m] at x and y [m]."""
-        ...
 
 
 def height_function(ground: Terrain | Height) -> Height:

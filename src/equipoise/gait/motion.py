@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
 from equipoise.gait.true_zmp import true_zmp, velocities
@@ -33,22 +34,6 @@ SHORTEST_DT, LONGEST_DT = 1e-4, 0.02
 LONGEST_WALK = 600.0
 # From one point to the next a joint moves by less than this [rad or m].
 LARGEST_JUMP = 0.2
-
-
-class MotionPoint(NamedTuple):
-    """A motion at one time, as controllers want it.
-
-    Attributes:
-        position: Of joints, in the order of v[6:] [rad or m], shape (nv - 6,).
-        velocity: Of joints [rad/s or m/s], shape (nv - 6,).
-        effort: Zero, shape (nv - 6,).
-        com: Centre of mass in the world [m], shape (3,).
-    """
-
-    position: Array
-    velocity: Array
-    effort: Array
-    com: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +79,10 @@ class Motion:
         """Distance of two points [s]."""
         return float(self.time[1] - self.time[0])
 
-    def sample(self, time: float) -> MotionPoint:
+    def reset(self) -> None:
+        """Do nothing: a motion is the same each time."""
+
+    def sample(self, time: float) -> Target:
         """Return the motion at a time [s], linear between points, at rest outside."""
         place = min(max(time / self.dt, 0.0), len(self.time) - 1.0)
         low = min(int(place + 1e-9), len(self.time) - 2)
@@ -105,7 +93,7 @@ class Motion:
             return np.asarray((1.0 - share) * rows[low] + share * rows[low + 1])
 
         speed = between(self.v)[6:] * moving
-        return MotionPoint(
+        return Target(
             between(self.joint_position), speed, np.zeros_like(speed), between(self.com)
         )
 

@@ -9,9 +9,10 @@ from equipoise.gait.defaults import complete, leg_length
 from equipoise.gait.feet import plan_feet
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
-from equipoise.gait.ground import Height, Terrain, height_function, lay
+from equipoise.gait.ground import Height, height_function, lay
 from equipoise.gait.parameters import GaitParameters, Method
 from equipoise.gait.walks import standing_feet, walk
+from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.model import Robot
 
 METHODS: tuple[Method, ...] = ("lipm", "preview")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.gait.timing import Support
+from equipoise.control.signals import Support
 from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from equipoise.control.signals import Support
 from equipoise.gait.figures import check_figure
 from equipoise.gait.footsteps import Footsteps, other
 
-Support = Literal["both", "left", "right"]
 PhaseKind = Literal["hold", "start", "swing", "double", "stop"]
 SUPPORTS: tuple[Support, ...] = ("both", "left", "right")
 

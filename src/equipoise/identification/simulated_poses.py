@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
@@ -20,7 +21,6 @@ from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import default_material
-from equipoise.simulation.engine import Command
 from equipoise.simulation.fleet import Fleet, FleetTrace
 from equipoise.simulation.measures import foot_wrench
 from equipoise.simulation.noise import Noise

@@ -48,7 +48,7 @@ class Run:
         q: Configurations, shape (n, nq).
         v: Velocities, shape (n, nv).
         a: Accelerations, derivative of v, shape (n, nv).
-        effort: Of the drives, in the order of v[6:] [Nm or N], shape (n, nv - 6).
+        torque: Of the actuators, in the order of v[6:] [Nm or N], shape (n, nv - 6).
         contact_names: Names of the contact points, nc of them, all different.
         contact_position: In the world [m], shape (n, nc, 3).
         contact_force: Of the world on each point, in world axes [N], (n, nc, 3).
@@ -74,7 +74,7 @@ class Run:
     q: Array
     v: Array
     a: Array
-    effort: Array
+    torque: Array
     contact_names: tuple[str, ...]
     contact_position: Array
     contact_force: Array
@@ -105,7 +105,7 @@ class Run:
             "q": (rows, self.robot.nq),
             "v": (rows, self.robot.nv),
             "a": (rows, self.robot.nv),
-            "effort": (rows, joints),
+            "torque": (rows, joints),
             "contact_position": (rows, points, 3),
             "contact_force": (rows, points, 3),
             "com": (rows, 3),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from equipoise.control.blocks import Plant
+from equipoise.control.signals import Command, State
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array
 from equipoise.simulation.world import World
@@ -21,54 +22,19 @@ class DivergedError(EquipoiseError):
     """A simulation that left all bounds; says when, where and why."""
 
 
-class Command(NamedTuple):
-    """What the drives are told, arrays of shape (nv - 6,) in the order of v[6:].
-
-    Attributes:
-        position: For servo and position mode [rad or m].
-        velocity: For servo and velocity mode [rad/s or m/s].
-        effort: Torque or force, added in servo mode [Nm or N].
-    """
-
-    position: Array
-    velocity: Array
-    effort: Array
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """All that is known of the world at one time.
-
-    Attributes:
-        time: [s].
-        q: Configuration of the robot, shape (nq,).
-        v: Velocity, shape (nv,).
-        a: Acceleration over the last step, derivative of v, shape (nv,).
-        effort: Of the drives in the last step [Nm or N], shape (nv - 6,).
-        contact_position: Of each contact point in the world [m], shape (nc, 3).
-        contact_force: On each of them, from the world, in world axes [N], (nc, 3).
-        boxes: Pose of each box: position, quaternion xyzw, shape (nboxes, 7).
-    """
-
-    time: float
-    q: Array
-    v: Array
-    a: Array
-    effort: Array
-    contact_position: Array
-    contact_force: Array
-    boxes: Array
-
-
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """States at n times; attributes as of :class:`State`, with a first axis of n."""
+    """States at n times.
+
+    Attributes are those of :class:`~equipoise.control.signals.State`, with a first axis
+    of n.
+    """
 
     time: Array
     q: Array
     v: Array
     a: Array
-    effort: Array
+    torque: Array
     contact_position: Array
     contact_force: Array
     boxes: Array
@@ -84,22 +50,19 @@ class Trace:
         return State(**rows)
 
 
-class Engine(Protocol):
-    """Moves one world through time."""
+class Engine(Plant, Protocol):
+    """Moves one world through time; a plant that can also do many commands at once.
+
+    Attributes:
+        name: Its name.
+        world: The robot and all that it meets.
+        dt: Time step [s].
+        notices: What it cannot express of this world, a sentence each.
+    """
 
     name: str
     world: World
-    dt: float
     notices: tuple[str, ...]
-
-    @property
-    def state(self) -> State:
-        """The state now."""
-        ...
-
-    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> State:
-        """Put the robot somewhere at time zero, at rest unless ``v`` is given."""
-        ...
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.
@@ -147,7 +110,7 @@ def check_commands(
         parts = [getattr(commands, name) for name in Command._fields]
     except AttributeError as error:
         raise ShapeError(
-            f"{source}: a Command of position, velocity and effort is needed, not "
+            f"{source}: a Command of position, velocity and torque is needed, not "
             f"{type(commands).__name__}"
         ) from error
     for name, values in zip(Command._fields, parts, strict=True):
@@ -170,5 +133,5 @@ def check_commands(
         checked.append(array)
     steps = {len(array) for array in checked}
     if len(steps) != 1:
-        raise ShapeError(f"{source}: position, velocity and effort differ in length")
+        raise ShapeError(f"{source}: position, velocity and torque differ in length")
     return Command(*checked)

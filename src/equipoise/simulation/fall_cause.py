@@ -182,7 +182,7 @@ def _saturated(world: World, run: Run, lost: int) -> FallCause | None:
         limit = float(drives.effort_limit[joint])
         if name not in legs or not can[joint] or not 0.0 < limit < np.inf:
             continue
-        row = _onset(run, np.abs(run.effort[:, joint]) >= SATURATED * limit, lost)
+        row = _onset(run, np.abs(run.torque[:, joint]) >= SATURATED * limit, lost)
         if row is None or run.time[lost] - run.time[row] < SUSTAINED:
             continue
         time = float(run.time[row])

@@ -9,13 +9,14 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
+from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kinematics.batch import check_target
 from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.simulation.delay import Delay
-from equipoise.simulation.engine import Command, DivergedError, Trace, check_dt
+from equipoise.simulation.engine import DivergedError, Trace, check_dt
 from equipoise.simulation.world import World
 from equipoise.simulation.world_arrays import place_in_bodies, world_arrays
 
@@ -32,7 +33,7 @@ class FleetTrace:
         q: Configurations, shape (n, m, nq).
         v: Velocities, shape (n, m, nv).
         a: Accelerations, shape (n, m, nv).
-        effort: Of the drives [Nm or N], shape (n, m, nv - 6).
+        torque: Of the actuators [Nm or N], shape (n, m, nv - 6).
         contact_position: In the world [m], shape (n, m, nc, 3).
         contact_force: In world axes [N], shape (n, m, nc, 3).
         boxes: Poses, shape (n, m, nboxes, 7).
@@ -42,7 +43,7 @@ class FleetTrace:
     q: Array
     v: Array
     a: Array
-    effort: Array
+    torque: Array
     contact_position: Array
     contact_force: Array
     boxes: Array
@@ -177,7 +178,7 @@ class Fleet:
         parts = [np.asarray(part, dtype=np.float64) for part in commands]
         if len({part.shape for part in parts}) != 1:
             raise ShapeError(
-                "commands: position, velocity and effort have shapes "
+                "commands: position, velocity and torque have shapes "
                 + ", ".join(str(part.shape) for part in parts)
             )
         told = np.stack(parts, axis=-1)

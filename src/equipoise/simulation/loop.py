@@ -1,24 +1,31 @@
-"""Reference → Controller → Robot: three blocks, each of which a user can replace.
+"""The control loop: reference, sensors, estimator, controller, plant, at their rates.
 
-A reference says what is wanted, a controller turns that and the state into a command,
-a plant (the robot, simulated or real) does it. Each has its own rate: the reference
-and the controller are asked once in their periods, and what they said holds until
-they are asked again.
+All periods are whole numbers of the plant's time steps and otherwise independent. In
+time step i the loop asks the reference (what is wanted at the end of its period), the
+sensors, the estimator and the controller, each if its period begins; what they said
+holds until they are asked again. Then the plant runs until somebody is due.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.control.blocks import (
+    Controller,
+    Estimator,
+    OpenLoop,
+    Plant,
+    Reference,
+)
+from equipoise.control.signals import Command, Measurement, State, Target
+from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array
-from equipoise.robot.joint_coordinates import degree_names
-from equipoise.robot.model import Robot
-from equipoise.simulation.engine import Command, Engine, State, Trace, check_commands
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
+from equipoise.simulation.engine import Engine, Trace, check_commands
 from equipoise.simulation.sensors import SensorSuite
 
 # Open-loop commands are handed to the engine in pieces of this many steps.
@@ -29,242 +36,28 @@ WHOLE = 1e-6
 LONGEST_TIME = 86_400.0
 
 
-class Target(NamedTuple):
-    """What is wanted at one time, or at n times with a first axis of n.
+@dataclass(frozen=True)
+class Periods:
+    """How often each block is asked, in time steps of the plant.
 
     Attributes:
-        position: Of joints, in the order of v[6:] [rad or m], shape (nv - 6,).
-        velocity: Of joints [rad/s or m/s], shape (nv - 6,).
-        effort: Of joints, beside what feedback adds [Nm or N], shape (nv - 6,).
-        com: Centre of mass in the world [m], shape (3,), or None.
+        control: For which a command holds.
+        reference: Between two targets.
+        sensors: Between two measurements, and two estimates.
+        record: Between two records.
     """
 
-    position: Array
-    velocity: Array
-    effort: Array
-    com: Array | None = None
-
-
-class Wanted(Protocol):
-    """What a reference returns: a :class:`Target`, or anything that has the same."""
-
-    @property
-    def position(self) -> Array:
-        """Of joints, in the order of v[6:] [rad or m], shape (nv - 6,)."""
-        ...
-
-    @property
-    def velocity(self) -> Array:
-        """Of joints [rad/s or m/s], shape (nv - 6,)."""
-        ...
-
-    @property
-    def effort(self) -> Array:
-        """Of joints, beside what feedback adds [Nm or N], shape (nv - 6,)."""
-        ...
-
-    @property
-    def com(self) -> Array | None:
-        """Centre of mass in the world [m], shape (3,), or None."""
-        ...
-
-
-class Reference(Protocol):
-    """What is wanted over time."""
-
-    def sample(self, time: float) -> Wanted:
-        """Return what is wanted at a time [s]."""
-        ...
-
-
-class Controller(Protocol):
-    """Turns what is wanted and what is known into commands."""
-
-    def control(self, state: Any, reference: Wanted) -> Command:
-        """Return a command.
-
-        Args:
-            state: A :class:`~equipoise.simulation.engine.State`, or, where the robot
-                has sensors, a :class:`~equipoise.simulation.sensors.Measurement`.
-            reference: What is wanted now.
-        """
-        ...
-
-
-class Plant(Protocol):
-    """The robot: does what it is told for one control period.
-
-    Attributes:
-        robot: Which robot.
-        period: The control period [s].
-    """
-
-    robot: Robot
-    period: float
-
-    @property
-    def state(self) -> State:
-        """The state now."""
-        ...
-
-    def step(self, command: Command) -> State:
-        """Hold a command for one control period, and return the state after it."""
-        ...
-
-
-class OpenLoop:
-    """A controller that hands on what is wanted; servos do the rest."""
-
-    def control(self, state: Any, reference: Wanted) -> Command:
-        """Return position, velocity and effort as they are wanted."""
-        return Command(reference.position, reference.velocity, reference.effort)
-
-
-class EnginePlant:
-    """A robot in an engine, whose states are kept.
-
-    Attributes:
-        engine: The engine.
-        robot: The robot.
-        steps: Time steps of the engine in a control period.
-        period: The control period [s].
-    """
-
-    def __init__(
-        self, engine: Engine, period: float | None = None, every: int = 1
-    ) -> None:
-        """Wrap an engine that was reset.
-
-        Args:
-            engine: The engine.
-            period: For which a command holds, a whole number of time steps [s]; one
-                time step if not given.
-            every: Keep a state after so many time steps.
-        """
-        self.engine = engine
-        self.robot = engine.world.robot
-        self.steps = whole_steps(period or engine.dt, engine.dt, "control period")
-        self.period = self.steps * engine.dt
-        self._every = every
-        self._since = 0
-        self._kept: list[Trace] = []
-
-    @property
-    def state(self) -> State:
-        """The state now."""
-        return self.engine.state
-
-    def step(self, command: Command) -> State:
-        """Hold a command for one control period, and return the state after it."""
-        repeated = Command(*(np.tile(part, (self.steps, 1)) for part in command))
-        return self.advance(repeated)
-
-    def advance(self, commands: Command) -> State:
-        """Do one time step for each row of commands, shape (steps, nv - 6)."""
-        steps, done = len(commands.position), 0
-        while done < steps:
-            # up to the next state to keep, or as many whole intervals as there are
-            left = self._every - self._since
-            whole = (steps - done) // self._every
-            count = min(left, steps - done)
-            if self._since == 0 and whole > 0:
-                count = whole * self._every
-            part = Command(*(rows[done : done + count] for rows in commands))
-            every = self._every if count >= self._every else count
-            trace = self.engine.advance(part, every)
-            done += count
-            self._since = (self._since + count) % self._every
-            if self._since == 0:
-                self._kept.append(trace)
-        return self.engine.state
-
-    @property
-    def trace(self) -> Trace:
-        """The states that were kept, and the last one."""
-        kept = list(self._kept)
-        last = {
-            item.name: np.array([getattr(self.engine.state, item.name)])
-            for item in fields(Trace)
-        }
-        if self._since or not kept:
-            kept.append(Trace(**last))
-        return Trace(
-            **{
-                item.name: np.concatenate([getattr(part, item.name) for part in kept])
-                for item in fields(Trace)
-            }
-        )
-
-
-def run_loop(
-    reference: Reference,
-    controller: Controller,
-    plant: Plant,
-    duration: float,
-    *,
-    reference_period: float | None = None,
-    sensors: SensorSuite | None = None,
-    watch: Callable[[State], bool] | None = None,
-) -> None:
-    """Let the three blocks run.
-
-    Args:
-        reference: What is wanted.
-        controller: What to do about it, asked once in a control period.
-        plant: The robot, its engine reset.
-        duration: [s].
-        reference_period: How often the reference is asked [s], a whole number of
-            control periods; in each if not given.
-        sensors: What the controller is shown instead of the state.
-        watch: Is shown the state now and then; stops the loop by returning True.
-
-    Raises:
-        ShapeError: If the controller returns NaN or a wrong shape; says when.
-    """
-    period = plant.period
-    periods = whole_steps(duration, period, "duration")
-    asked_every = whole_steps(reference_period or period, period, "reference period")
-    names = degree_names(plant.robot)
-    simple = isinstance(controller, OpenLoop) and sensors is None and asked_every == 1
-    done = 0
-    target: Wanted | None = None
-    while done < periods:
-        start = plant.state.time
-        if simple and isinstance(plant, EnginePlant):
-            count = min(max(STEPS_A_PIECE // plant.steps, 1), periods - done)
-            targets = [
-                reference.sample(start + n * period) for n in range(1, count + 1)
-            ]
-            rows = [
-                np.repeat([getattr(t, part) for t in targets], plant.steps, axis=0)
-                for part in Command._fields
-            ]
-            command = check_commands(
-                Command(*rows), len(names), f"reference from {start:g} s", names
-            )
-            plant.advance(command)
-        else:
-            count = 1
-            if target is None or done % asked_every == 0:
-                target = reference.sample(start + asked_every * period)
-            known = plant.state if sensors is None else sensors.measure(plant.state)
-            command = check_commands(
-                controller.control(known, target),
-                len(names),
-                f"{type(controller).__name__} at {start:g} s",
-                names,
-            )
-            plant.step(Command(*(part[0] for part in command)))
-        done += count
-        if watch is not None and watch(plant.state):
-            break
+    control: int = 1
+    reference: int = 1
+    sensors: int = 1
+    record: int = 1
 
 
 def whole_steps(time: float, step: float, name: str) -> int:
     """Return how many steps a time takes.
 
     Raises:
-        EquipoiseError: If that is no whole positive number.
+        EquipoiseError: If that is no whole positive number; says which are near.
     """
     if not (np.isfinite(time) and 0.0 < time <= LONGEST_TIME):
         raise EquipoiseError(
@@ -272,25 +65,257 @@ def whole_steps(time: float, step: float, name: str) -> int:
         )
     count = round(time / step)
     if count < 1 or abs(time / step - count) > WHOLE * max(count, 1):
+        below = int(time / step)
+        near = [f"{n * step:.9g}" for n in (below, below + 1) if n > 0]
         raise EquipoiseError(
-            f"a {name} of {time:g} s: it must be a whole number of times {step:g} s"
+            f"a {name} of {time:g} s is not a whole number of time steps of "
+            f"{step:g} s; the nearest that {'are' if len(near) > 1 else 'is'}: "
+            f"{' and '.join(near)} s"
         )
     return count
 
 
-@dataclass(frozen=True, eq=False)
-class Hold:
-    """A reference that never changes.
+@dataclass
+class Records:
+    """What went round the loop, at the times that are recorded.
 
     Attributes:
-        position: Of joints, in the order of v[6:] [rad or m], shape (nv - 6,).
-        com: Where that puts the centre of mass [m], shape (3,), or None.
+        trace: True states.
+        targets: What was wanted, one for each state.
+        commands: What the actuators were told in the step that led to each state; at
+            the start, to stay where they are. Arrays of shape (n, nv - 6).
+        measurements: What the sensors measured last; empty without sensors.
+        estimates: What the estimator made of it; empty without an estimator.
     """
 
-    position: Array
-    com: Array | None = None
+    trace: Trace
+    targets: list[Target]
+    commands: Command
+    measurements: list[Measurement]
+    estimates: list[State]
 
-    def sample(self, time: float) -> Target:
-        """Return the same at all times."""
-        still = np.zeros_like(self.position)
-        return Target(self.position, still, still, self.com)
+
+class ControlLoop:
+    """One run of the loop, from a plant that was reset.
+
+    What went round it until now can be had at any time (:meth:`records`), also after an
+    error of a block.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        controller: Controller[Any],
+        plant: Plant,
+        periods: Periods,
+        *,
+        sensors: SensorSuite | None = None,
+        estimator: Estimator | None = None,
+    ) -> None:
+        """Reset all blocks but the plant.
+
+        Args:
+            reference: What is wanted.
+            controller: What is done about it.
+            plant: The robot; an engine, or anything that is a plant.
+            periods: How often each is asked.
+            sensors: What the controller is shown instead of the state.
+            estimator: Makes a state of what the sensors measure.
+        """
+        if estimator is not None and sensors is None:
+            raise EquipoiseError(
+                "an estimator needs sensors: give a SensorSuite with it"
+            )
+        self.plant, self.periods = plant, periods
+        self._reference, self._controller = reference, controller
+        self._sensors, self._estimator = sensors, estimator
+        self._names = degree_names(plant.robot)
+        self._buffer = np.zeros((3, len(self._names)))
+        self._zeros = np.zeros(self._buffer.size)
+        self._done = 0
+        start = plant.state
+        still = np.zeros(len(self._names))
+        self._command = Command(joint_positions(plant.robot, start.q), still, still)
+        self._known: Any = start
+        self._measurement: Measurement | None = None
+        self._target: Target | None = None
+        self._traces: list[Trace] = []
+        self._states: list[State] = []
+        self._targets: list[Target] = []
+        self._commands: list[Command] = []
+        self._measurements: list[Measurement] = []
+        self._estimates: list[State] = []
+        for block, given in ((reference, ()), (controller, (start,))):
+            _reset(block, *given)
+        if sensors is not None:
+            sensors.reset()
+        if estimator is not None:
+            _reset(estimator, start)
+
+    def run(self, steps: int, watch: Callable[[State], bool] | None = None) -> None:
+        """Go on for some time steps of the plant.
+
+        Args:
+            steps: How many.
+            watch: Is shown the state whenever somebody is asked; stops by True.
+
+        Raises:
+            ShapeError: If the controller returns NaN, a wrong shape or nothing; says
+                when and which joint.
+        """
+        last = self._done + steps
+        open_loop = (
+            isinstance(self._controller, OpenLoop)
+            and self._sensors is None
+            and self.periods.control == self.periods.reference
+            and hasattr(self.plant, "advance")
+        )
+        ahead = self._ahead if open_loop else self._once
+        while self._done < last:
+            state = ahead(last)
+            if watch is not None and watch(state):
+                break
+
+    def _once(self, last: int) -> State:
+        """Ask whoever is due, and let the plant run until somebody is again."""
+        at, periods, dt = self._done, self.periods, self.plant.dt
+        if at % periods.reference == 0:
+            self._target = self._reference.sample((at + periods.reference) * dt)
+        if self._sensors is None:
+            self._known = self.plant.state
+        elif at % periods.sensors == 0:
+            self._known = self._measurement = self._sensors.measure(self.plant.state)
+            if self._estimator is not None:
+                self._known = self._estimator.estimate(self._known, self._command)
+        if at % periods.control == 0:
+            assert self._target is not None
+            answer = self._controller.control(self._known, self._target)
+            self._command = self._checked(answer)
+        until = last
+        for period in (periods.control, periods.reference, periods.record):
+            until = min(until, at - at % period + period)
+        if self._sensors is not None:
+            until = min(until, at - at % periods.sensors + periods.sensors)
+        state = self.plant.step(self._command, until - at)
+        self._done = until
+        if until % periods.record == 0:
+            self._keep(state)
+        return state
+
+    def _ahead(self, last: int) -> State:
+        """Hand on what is wanted, many steps at once."""
+        engine: Engine = self.plant  # type: ignore[assignment]
+        at, every, dt = self._done, self.periods.record, engine.dt
+        hold = self.periods.control
+        count = min(max(STEPS_A_PIECE // hold, 1), -(-(last - at) // hold))
+        targets = [
+            self._reference.sample((at + n * hold) * dt) for n in range(1, count + 1)
+        ]
+        steps = min(count * hold, last - at)
+        rows = [
+            np.repeat([getattr(t, part) for t in targets], hold, axis=0)[:steps]
+            for part in Command._fields
+        ]
+        source = f"{type(self._reference).__name__} from {at * dt:g} s"
+        commands = check_commands(Command(*rows), len(self._names), source, self._names)
+        done = 0
+        while done < steps:
+            # up to the next record, or as many whole intervals as there are
+            since = (at + done) % every
+            left = steps - done
+            span = min(every - since, left) if since else left - left % every or left
+            part = Command(*(rows[done : done + span] for rows in commands))
+            kept = since + span >= every and (since + span) % every == 0
+            trace = engine.advance(part, every if kept and not since else span)
+            done += span
+            if kept:
+                self._traces.append(trace)
+                for row in range(len(trace)):
+                    step = done - span + (row + 1) * (every if not since else span)
+                    time = (at + step) * dt
+                    exact = step % hold == 0
+                    self._targets.append(
+                        targets[step // hold - 1]
+                        if exact
+                        else self._reference.sample(time)
+                    )
+                    self._commands.append(
+                        Command(*(rows[step - 1] for rows in commands))
+                    )
+        self._done = at + steps
+        self._command = Command(*(rows[-1] for rows in commands))
+        return engine.state
+
+    def _keep(self, state: State) -> None:
+        self._states.append(state)
+        self._commands.append(self._command)
+        wanted = self._target
+        if wanted is None or self._done % self.periods.reference:
+            wanted = self._reference.sample(self._done * self.plant.dt)
+        self._targets.append(wanted)
+        if self._measurement is not None:
+            self._measurements.append(self._measurement)
+        if self._estimator is not None:
+            self._estimates.append(self._known)
+
+    def _checked(self, answer: Any) -> Command:
+        """Return a command that is one, in memory of its own."""
+        buffer = self._buffer
+        try:
+            position, velocity, torque = answer
+            buffer[0], buffer[1], buffer[2] = position, velocity, torque
+            # a number that is none makes all of it none
+            fine = buffer.ravel() @ self._zeros == 0.0 and all(
+                np.shape(part) == buffer[0].shape for part in answer
+            )
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            self._complain(answer)
+        return Command(*buffer.copy())
+
+    def _complain(self, answer: Any) -> None:
+        """Say what is wrong with an answer of the controller."""
+        time = self._done * self.plant.dt
+        source = f"{type(self._controller).__name__} at {time:g} s"
+        if answer is None:
+            raise ShapeError(
+                f"{source}: control() returned nothing; a Command of position, "
+                f"velocity and torque is needed"
+            )
+        commands = check_commands(answer, len(self._names), source, self._names)
+        raise ShapeError(
+            f"{source}: position, velocity and torque have "
+            f"{len(commands.position)} rows; one is needed"
+        )
+
+    def records(self) -> Records:
+        """Return what went round the loop until now; at least the state now."""
+        if not (self._traces or self._states) or self._done % self.periods.record:
+            self._keep(self.plant.state)
+        names = [item.name for item in fields(Trace)]
+        parts = {name: [getattr(t, name) for t in self._traces] for name in names}
+        if self._states:
+            for name in names:
+                parts[name].append(
+                    np.array([getattr(state, name) for state in self._states])
+                )
+        trace = Trace(**{name: np.concatenate(parts[name]) for name in names})
+        rows: list[Array] = [
+            np.array([getattr(command, part) for command in self._commands])
+            for part in Command._fields
+        ]
+        return Records(
+            trace,
+            self._targets,
+            Command(*rows),
+            self._measurements,
+            self._estimates,
+        )
+
+
+def _reset(block: Any, *given: Any) -> None:
+    """Reset a block; one without ``reset`` has no memory."""
+    reset = getattr(block, "reset", None)
+    if reset is not None:
+        reset(*given)

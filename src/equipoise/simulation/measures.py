@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.control.signals import Wrench
 from equipoise.errors import NameNotFoundError, ShapeError
 from equipoise.kinematics.hull_margins import hull_margins
 from equipoise.kinematics.stance import sole_pose
@@ -37,18 +38,6 @@ class Zmp(NamedTuple):
 
     position: Array
     supported: NDArray[np.bool_]
-
-
-class Wrench(NamedTuple):
-    """Force and torque about the origin of a frame, in its axes.
-
-    Attributes:
-        force: [N], shape (…, 3).
-        torque: [Nm], shape (…, 3).
-    """
-
-    force: Array
-    torque: Array
 
 
 class Margin(NamedTuple):

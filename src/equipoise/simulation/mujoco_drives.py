@@ -22,9 +22,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.control.signals import Command
 from equipoise.robot.description import Array
 from equipoise.simulation.actuation import MODES
-from equipoise.simulation.engine import Command
 from equipoise.simulation.mujoco_model import MujocoWorld
 from equipoise.simulation.world import World
 

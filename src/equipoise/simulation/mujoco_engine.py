@@ -11,19 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.control.signals import Command, State
 from equipoise.errors import ShapeError
 from equipoise.robot.description import Array
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco, xyzw_from_wxyz
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.delay import Delay
-from equipoise.simulation.engine import (
-    Command,
-    DivergedError,
-    State,
-    Trace,
-    check_commands,
-    check_dt,
-)
+from equipoise.simulation.engine import DivergedError, Trace, check_commands, check_dt
 from equipoise.simulation.mujoco_drives import Drives
 from equipoise.simulation.mujoco_model import compile_world
 from equipoise.simulation.world import World
@@ -38,6 +32,7 @@ class MujocoEngine:
     Attributes:
         name: ``"mujoco"``.
         world: The world.
+        robot: The robot.
         dt: Time step [s].
         notices: What MuJoCo cannot express of this world, a sentence each.
     """
@@ -54,7 +49,7 @@ class MujocoEngine:
         Raises:
             EquipoiseError: If MuJoCo is not installed or cannot express the world.
         """
-        self.world, self.dt = world, check_dt(dt)
+        self.world, self.robot, self.dt = world, world.robot, check_dt(dt)
         self._compiled = compile_world(world, self.dt)
         self.notices = self._compiled.notices
         self._model: Any = self._compiled.model
@@ -102,6 +97,11 @@ class MujocoEngine:
         recorder.record(np.zeros(joints))
         self._state = recorder.trace().at(0)
         return self._state
+
+    def step(self, command: Command, steps: int = 1) -> State:
+        """Hold a command for some time steps, and return the state after them."""
+        rows = Command(*(np.tile(part, (steps, 1)) for part in command))
+        return self.advance(rows, steps).at(-1)
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.
@@ -241,7 +241,7 @@ class _Recorder:
             q=after.q,
             v=after.v,
             a=(after.v - before.v) / self.engine.dt,
-            effort=self.engine._drives.in_order(self.effort),
+            torque=self.engine._drives.in_order(self.effort),
             contact_position=self.position,
             contact_force=self.point_forces(),
             boxes=boxes,

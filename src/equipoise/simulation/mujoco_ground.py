@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs
 from equipoise.robot.description import Array
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs
 from equipoise.simulation.world import World
 
 # Contacts are listed one by one, so that each has its own stiffness.

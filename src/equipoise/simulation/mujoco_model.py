@@ -23,6 +23,7 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.terrain import HeightField
 from equipoise.robot.description import Array, Description, Inertial, frozen_array
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mjcf_compile import (
@@ -37,7 +38,6 @@ from equipoise.simulation.mujoco_ground import (
     add_ground,
     box_name,
 )
-from equipoise.simulation.terrain import HeightField
 from equipoise.simulation.world import World
 
 BASE = 1  # Pinocchio's index of the joint that floats

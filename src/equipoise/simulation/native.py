@@ -10,15 +10,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.control.signals import Command, State
 from equipoise.errors import ShapeError
 from equipoise.robot.description import Array
-from equipoise.simulation.engine import (
-    Command,
-    State,
-    Trace,
-    check_commands,
-    check_dt,
-)
+from equipoise.simulation.engine import Trace, check_commands, check_dt
 from equipoise.simulation.fleet import Fleet, check_every, start_pose
 from equipoise.simulation.world import World
 
@@ -34,6 +29,7 @@ class NativeEngine:
     Attributes:
         name: ``"native"``.
         world: The robot and all that it meets.
+        robot: The robot.
         dt: Time step [s].
         notices: What it cannot express of this world, a sentence each.
     """
@@ -59,7 +55,7 @@ class NativeEngine:
             kernel_effect: The same as a Warp function of (time, joint, position,
                 velocity) that returns a force; it is compiled into the kernel.
         """
-        self.world, self.dt = world, check_dt(dt)
+        self.world, self.robot, self.dt = world, world.robot, check_dt(dt)
         self._fleet = Fleet(world, 1, dt, kernel_effect=kernel_effect)
         self._effect = effect
         several = len(world.boxes) > 1
@@ -93,6 +89,11 @@ class NativeEngine:
             ),
         )
         return self._state
+
+    def step(self, command: Command, steps: int = 1) -> State:
+        """Hold a command for some time steps, and return the state after them."""
+        rows = Command(*(np.tile(part, (steps, 1)) for part in command))
+        return self.advance(rows, steps).at(-1)
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

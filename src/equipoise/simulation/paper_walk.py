@@ -25,12 +25,12 @@ from equipoise.kinematics.com import com
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets
 from equipoise.kinematics.constant_pelvis import solve_constant_pelvis
+from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.simulation.contacts import Material
 from equipoise.simulation.simulate import EngineName
-from equipoise.simulation.terrain import Flat
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.walk import steps_done, walk
 

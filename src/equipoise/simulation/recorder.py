@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.control.signals import Target
 from equipoise.kinematics.com import com
 from equipoise.log.run import Event, Run
 from equipoise.robot.description import Array
-from equipoise.simulation.engine import Trace
+from equipoise.simulation.loop import Records
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
 from equipoise.simulation.surroundings import surroundings_of
 from equipoise.simulation.world import World
@@ -24,22 +25,20 @@ FALLEN_TILT = 1.0
 
 def make_run(
     world: World,
-    trace: Trace,
+    records: Records,
     *,
-    references: Mapping[str, Array],
     events: Iterable[Event] = (),
     summary: Mapping[str, Any],
 ) -> Run:
-    """Return a run from the states of a simulation.
+    """Return a run from what went round the control loop.
 
     Args:
         world: The robot and all that it met.
-        trace: Its states.
-        references: What was wanted, by name, a row for each state.
+        records: States, targets, commands, measurements.
         events: What happened.
-        summary: Figures.
+        summary: Results.
     """
-    robot = world.robot
+    robot, trace = world.robot, records.trace
     positions, forces = trace.contact_position, trace.contact_force
     point = zmp(positions, forces)
     margin = zmp_margin(positions, forces)
@@ -54,7 +53,7 @@ def make_run(
         q=trace.q,
         v=trace.v,
         a=trace.a,
-        effort=trace.effort,
+        torque=trace.torque,
         contact_names=tuple(contact.name for contact in world.contacts),
         contact_position=positions,
         contact_force=forces,
@@ -63,12 +62,20 @@ def make_run(
         zmp=point.position,
         supported=point.supported,
         zmp_margin=margin.distance,
-        references=references,
+        references=_wanted(records.targets),
         boxes=trace.boxes,
         events=tuple(events),
         summary=summary,
         surroundings=surroundings_of(world, centre),
     )
+
+
+def _wanted(targets: Sequence[Target]) -> dict[str, Array]:
+    """Return what was wanted, by the names of a run's references."""
+    wanted = {"joint_position": np.array([target.position for target in targets])}
+    if targets[0].com is not None:
+        wanted["com"] = np.array([target.com for target in targets])
+    return wanted
 
 
 def time_of_fall(world: World, start: Array, time: Array, q: Array) -> float | None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pinocchio as pin
 
+from equipoise.control.signals import ImuReading, Measurement, State, Wrench
 from equipoise.errors import EquipoiseError
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.parts import Side
-from equipoise.simulation.engine import State
-from equipoise.simulation.measures import Wrench, foot_wrench, wrench_in_frame
+from equipoise.simulation.measures import foot_wrench, wrench_in_frame
 from equipoise.simulation.noise import (
     SAME_TIME,
     AttitudeChannel,
@@ -95,41 +94,6 @@ class Imu:
                 "the transform_imu_to_frame of an IMU must be a pose, shape (4, 4)"
             )
         object.__setattr__(self, "transform_imu_to_frame", frozen_array(pose))
-
-
-class ImuReading(NamedTuple):
-    """What an IMU measures, in its own axes.
-
-    Attributes:
-        angular_velocity: [rad/s], shape (3,).
-        specific_force: Acceleration less gravity: at rest g upwards, in free fall
-            zero [m/s²], shape (3,).
-        orientation: Of the IMU in the world, quaternion xyzw with w ≥ 0, shape (4,).
-    """
-
-    angular_velocity: Array
-    specific_force: Array
-    orientation: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """What the sensors say at one time.
-
-    Attributes:
-        time: Of the measurement [s]; what is measured is as old as its delay.
-        position: Of joints, one for each degree of freedom as in
-            :func:`~equipoise.robot.joint_coordinates.joint_positions`, shape (nv - 6,).
-        velocity: Of joints [rad/s or m/s], shape (nv - 6,).
-        feet: Wrench of each foot by side.
-        imu: What the IMU measures.
-    """
-
-    time: float
-    position: Array
-    velocity: Array
-    feet: Mapping[Side, Wrench]
-    imu: ImuReading
 
 
 class SensorSuite:

@@ -12,17 +12,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.control.blocks import Controller, Estimator, OpenLoop, Reference
+from equipoise.control.signals import State
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Event, Run
+from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
-from equipoise.simulation.engine import Engine, State
-from equipoise.simulation.loop import (
-    Controller,
-    EnginePlant,
-    OpenLoop,
-    Reference,
-    run_loop,
-)
+from equipoise.simulation.engine import Engine
+from equipoise.simulation.loop import ControlLoop, Periods, whole_steps
 from equipoise.simulation.recorder import has_fallen, make_run, time_of_fall
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.start import check_soles
@@ -66,19 +63,24 @@ def simulate(
     *,
     start: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
-    controller: Controller | None = None,
+    controller: Controller[Any] | None = None,
     sensors: SensorSuite | None = None,
+    estimator: Estimator | None = None,
     engine: EngineName | Engine = "native",
     dt: float = 1e-3,
     control_period: float | None = None,
     reference_period: float | None = None,
+    sensor_period: float | None = None,
     record_period: float = RECORD_PERIOD,
     on_feet: bool = True,
     upright: ArrayLike | None = None,
+    keep_failed: bool = False,
     summary: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Let a robot follow a reference in a world, and return what happened.
+
+    All blocks are reset first: the same call twice gives the same run.
 
     Args:
         world: The robot and all that it meets; a robot alone stands on flat ground.
@@ -88,22 +90,28 @@ def simulate(
         velocity: Velocity to begin with, shape (nv,); at rest unless given.
         controller: What is done about the reference; servos alone unless given.
         sensors: What the controller is shown instead of the state.
-        engine: Its name, or one that was made before (of the same world).
+        estimator: Makes a state of what the sensors measure, for the controller.
+        engine: Its name, or one that was made before (of the same world), or a plant.
         dt: Time step of an engine given by name [s].
         control_period: For which a command holds [s]; one time step unless given.
         reference_period: How often the reference is asked [s]; in each control period
             unless given.
+        sensor_period: How often the sensors measure and the estimator estimates [s];
+            in each control period unless given.
         record_period: How often a state is kept [s]; less often in very long runs.
         on_feet: Whether to refuse to begin with soles that do not touch the ground.
         upright: Configuration whose height and tilt a fall is measured against, shape
             (nq,); that at the start unless given.
-        summary: Figures to add to the run's.
+        keep_failed: Whether a controller that fails, or a simulation that diverges,
+            ends the run instead of raising: the run until then is returned, the reason
+            in ``summary["error"]`` and among its events.
+        summary: Results to add to the run's.
         progress: Is told the simulated time [s] now and then.
 
     Raises:
-        EquipoiseError: If soles float or are deep in the ground, a time is no multiple
-            of the time step, or the controller misbehaves.
-        DivergedError: If the simulation leaves all bounds.
+        EquipoiseError: If soles float or are deep in the ground, a period is no
+            multiple of the time step, or the controller misbehaves.
+        DivergedError: If the simulation diverges.
     """
     began = time.perf_counter()
     if isinstance(world, Robot):
@@ -115,59 +123,82 @@ def simulate(
         check_soles(world, q)
     if isinstance(engine, str):
         engine = make_engine(engine, world, dt)
-    elif engine.world is not world:
+    elif getattr(engine, "world", world) is not world:
         raise EquipoiseError("the engine was made for another world")
-    engine.reset(q, velocity)
-    period = control_period or engine.dt
+    dt = engine.dt
+    steps = whole_steps(seconds, dt, "duration")
+    control = whole_steps(control_period or dt, dt, "control period")
     record_period = max(record_period, seconds / MOST_RECORDS)
-    every = max(round(record_period / engine.dt), 1)
-    plant = EnginePlant(engine, period, every)
-    fallen: list[float] = []
-    next_look = [WATCH_PERIOD]
-
-    def watch(state: State) -> bool:
-        if state.time < next_look[0]:
-            return False
-        next_look[0] = state.time + WATCH_PERIOD
-        if progress is not None:
-            progress(state.time)
-        if not fallen and has_fallen(world, stood, state.q):
-            fallen.append(state.time)
-        return bool(fallen) and state.time >= fallen[0] + AFTER_FALL
-
-    run_loop(
+    periods = Periods(
+        control,
+        whole_steps(reference_period or control * dt, dt, "reference period"),
+        whole_steps(sensor_period or control * dt, dt, "sensor period"),
+        max(round(record_period / dt), 1),
+    )
+    engine.reset(q, velocity)
+    loop = ControlLoop(
         reference,
         controller or OpenLoop(),
-        plant,
-        seconds,
-        reference_period=reference_period,
+        engine,
+        periods,
         sensors=sensors,
-        watch=watch,
+        estimator=estimator,
     )
-    trace = plant.trace
-    wanted = [reference.sample(at) for at in trace.time]
-    references = {"joint_position": np.array([target.position for target in wanted])}
-    if wanted[0].com is not None:
-        references["com"] = np.array([target.com for target in wanted])
+    watch = _FallWatch(world, stood, progress)
+    failed: EquipoiseError | None = None
+    try:
+        loop.run(steps, watch)
+    except EquipoiseError as error:
+        if not keep_failed:
+            raise
+        failed = error
+    records = loop.records()
+    trace = records.trace
     fell_at = time_of_fall(world, stood, trace.time, trace.q)
     events = [] if fell_at is None else [Event(fell_at, "fell")]
-    run = make_run(world, trace, references=references, events=events, summary={})
+    if failed is not None:
+        events.append(Event(float(trace.time[-1]), f"stopped: {failed}"))
+    run = make_run(world, records, events=events, summary={})
     wall = time.perf_counter() - began
     figures = {
         "robot": robot.name,
-        "engine": engine.name,
+        "engine": getattr(engine, "name", type(engine).__name__),
         "fell_at_s": fell_at,
         "duration_s": float(trace.time[-1]),
-        "dt_s": engine.dt,
+        "dt_s": dt,
         "wall_s": wall,
         "realtime_factor": float(trace.time[-1]) / wall,
         "com_error_m": com_error(run),
         "zmp_margin_m": margins(run),
-        "notices": list(engine.notices),
+        "notices": list(getattr(engine, "notices", ())),
         "versions": versions(),
         **(summary or {}),
     }
+    if failed is not None:
+        figures["error"] = str(failed)
     return replace(run, summary=figures)
+
+
+class _FallWatch:
+    """Looks now and then whether the robot lies, and stops the loop some time after."""
+
+    def __init__(
+        self, world: World, upright: Array, progress: Callable[[float], None] | None
+    ) -> None:
+        self._world, self._upright, self._progress = world, upright, progress
+        self._next_look = WATCH_PERIOD
+        self._fell_at: float | None = None
+
+    def __call__(self, state: State) -> bool:
+        """Return whether it is time to stop."""
+        if state.time < self._next_look:
+            return False
+        self._next_look = state.time + WATCH_PERIOD
+        if self._progress is not None:
+            self._progress(state.time)
+        if self._fell_at is None and has_fallen(self._world, self._upright, state.q):
+            self._fell_at = state.time
+        return self._fell_at is not None and state.time >= self._fell_at + AFTER_FALL
 
 
 def com_error(run: Run) -> dict[str, float] | None:

@@ -9,11 +9,11 @@ from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.stance import find_stance, sole_pose
+from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.simulation.contacts import ContactPoint, sole_points
-from equipoise.simulation.terrain import Terrain
 from equipoise.simulation.world import World
 
 # Largest error of a stance that counts as reached [m or rad].

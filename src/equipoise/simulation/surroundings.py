@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.description import Array
 from equipoise.robot.mesh import Mesh
 from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.simulation.world import World
 
 # Ground that is shown beyond where the robot was, as shares of its longest limb; planes

@@ -11,9 +11,7 @@ import numpy as np
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
-from equipoise.robot.description import Array
-from equipoise.robot.model import Robot
-from equipoise.simulation.terrain import (
+from equipoise.kinematics.terrain import (
     Flat,
     HeightField,
     Slope,
@@ -21,6 +19,8 @@ from equipoise.simulation.terrain import (
     Terrain,
     rough,
 )
+from equipoise.robot.description import Array
+from equipoise.robot.model import Robot
 
 CHOICES = {
     "flat": "flat",

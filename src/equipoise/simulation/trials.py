@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.control.blocks import Hold
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
+from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
@@ -17,7 +19,6 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.fall_cause import fall_cause
-from equipoise.simulation.loop import Hold
 from equipoise.simulation.recorder import com_height
 from equipoise.simulation.simulate import (
     RECORD_PERIOD,
@@ -25,7 +26,6 @@ from equipoise.simulation.simulate import (
     simulate,
 )
 from equipoise.simulation.start import body_points, stance_on
-from equipoise.simulation.terrain import Flat, Terrain
 from equipoise.simulation.world import World, make_world
 
 # Over the last part of a trial figures are averaged [s].

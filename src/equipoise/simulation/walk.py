@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
+from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
@@ -18,7 +19,6 @@ from equipoise.simulation.actuation import Mode
 from equipoise.simulation.fall_cause import FallCause, fall_cause
 from equipoise.simulation.recorder import com_height
 from equipoise.simulation.simulate import EngineName, simulate
-from equipoise.simulation.terrain import Terrain
 from equipoise.simulation.trials import described_world, make_check, trial_world
 from equipoise.simulation.world import World
 

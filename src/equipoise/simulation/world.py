@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.robot.description import Array, Inertial, frozen_array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
@@ -22,7 +23,6 @@ from equipoise.simulation.contacts import (
     sole_points,
 )
 from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.terrain import Flat, Terrain
 
 # [kg]
 HEAVIEST_PAYLOAD = 1e5

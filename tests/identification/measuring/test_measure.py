@@ -408,7 +408,7 @@ def test_run(humanoid, made):
         q=q,
         v=np.zeros((rows, humanoid.nv)),
         a=np.zeros((rows, humanoid.nv)),
-        effort=np.zeros((rows, humanoid.nv - 6)),
+        torque=np.zeros((rows, humanoid.nv - 6)),
         contact_names=(),
         contact_position=empty,
         contact_force=empty,

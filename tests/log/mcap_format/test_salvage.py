@@ -19,7 +19,7 @@ from equipoise.log.mcap_format.salvage import read_whole
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 
-ARRAYS = ("time", "q", "v", "a", "effort", "com", "zmp", "zmp_margin", "boxes")
+ARRAYS = ("time", "q", "v", "a", "torque", "com", "zmp", "zmp_margin", "boxes")
 RUN = swaying(seconds=3.0, rate=200.0)
 
 

@@ -100,7 +100,7 @@ def test_our_own_log(tmp_path):
     positions = np.stack(list(found.joints.values()), axis=1)
     np.testing.assert_array_equal(positions, run.q[:, 7:])
     efforts = np.stack(list(found.effort.values()), axis=1)
-    np.testing.assert_array_equal(efforts, run.effort)
+    np.testing.assert_array_equal(efforts, run.torque)
     np.testing.assert_allclose(found.base_pose, run.q[:, :7], rtol=0, atol=1e-15)
     assert (found.base_source, found.base_frame) == ("/odom", "pelvis")
     assert set(found.wrenches) == {"/foot/left/wrench", "/foot/right/wrench"}

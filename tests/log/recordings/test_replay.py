@@ -148,7 +148,7 @@ def test_own_run_gives_itself_back(tmp_path):
     back = recorded_run(read_recording(tmp_path / "out"), run.robot)
     np.testing.assert_allclose(back.q, run.q, rtol=0, atol=1e-14)
     np.testing.assert_allclose(back.com, run.com, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(back.effort, run.effort)
+    np.testing.assert_array_equal(back.torque, run.torque)
     for side, values in run.foot_wrench.items():
         np.testing.assert_allclose(back.foot_wrench[side], values, atol=1e-9)
     assert back.summary["verb"] == "replay"

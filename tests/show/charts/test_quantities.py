@@ -94,7 +94,7 @@ def test_the_largest_joints_or_those_named(run):
     """Torques: the six largest first; any joints by name, six in a chart."""
     (torques,) = charts(run, ["torques"])
     assert torques.title == "Joint torques (the 6 largest of 29)"
-    peaks = sorted(np.abs(run.effort).max(axis=0))[-6:]
+    peaks = sorted(np.abs(run.torque).max(axis=0))[-6:]
     drawn = sorted(np.abs(line.values).max() for line in torques.series)
     assert drawn == pytest.approx(peaks)
     (knees,) = charts(run, ["joints"], ["left_knee", "right_knee"])
@@ -242,13 +242,13 @@ def test_lines_differ_for_all_readers(colours, reader):
 
 def test_what_a_recording_lacks_is_told() -> None:
     """A log without efforts and wrenches has no torques and no ZMP, and says why."""
-    bare = joints_only(effort=np.zeros_like(swaying().effort))
+    bare = joints_only(torque=np.zeros_like(swaying().torque))
     assert {"zmp", "zmp-margin", "sole", "forces", "torques"}.isdisjoint(
         available(bare)
     )
     for name, reason in (
         ("zmp", "it needs the wrenches of both feet"),
-        ("torques", "no torques of drives"),
+        ("torques", "no torques of actuators"),
     ):
         with pytest.raises(EquipoiseError, match=reason):
             charts(bare, [name])

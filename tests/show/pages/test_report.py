@@ -176,13 +176,13 @@ def test_every_robot_and_the_shortest_run(robot):
     """All robots have a report, and so has a run of one row."""
     for seconds in (0.05, 0.0):
         run = swaying(robot, seconds)
-        wanted = PLOTS if run.effort.any() else PLOTS - 1  # no torques, no plot of them
+        wanted = PLOTS if run.torque.any() else PLOTS - 1  # no torques, no plot of them
         assert read_page(report(run, robot.name, "")).tags.count("svg") == wanted
 
 
 def test_run_of_nothing():
     """Without support, references, contacts and figures there still is a report."""
-    run = joints_only(references={}, effort=np.zeros((101, 29)), events=(), summary={})
+    run = joints_only(references={}, torque=np.zeros((101, 29)), events=(), summary={})
     source = report(run, "nothing", "")
     page = read_page(source)
     assert page.tags.count("svg") == 3 + 1 + 2  # CoM, ground, legs
@@ -200,7 +200,7 @@ def test_ten_noisy_seconds_at_1_khz_stay_small():
         rate=1000.0,
         com=quiet.com + 0.01 * rng.standard_normal(shape),
         zmp=quiet.com + 0.05 * rng.standard_normal(shape),
-        effort=quiet.effort + rng.standard_normal(quiet.effort.shape),
+        torque=quiet.torque + rng.standard_normal(quiet.torque.shape),
     )
     assert len(report(run, "noise", "").encode()) < LARGEST_BYTES
 

@@ -8,11 +8,11 @@ from runs import swaying
 
 from equipoise.gait.motion import Motion, solve
 from equipoise.gait.plan import plan_walk
+from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
 from equipoise.robot.load import load
 from equipoise.show.charts.ground_map import ground_map
 from equipoise.show.space.footprints import footprints
-from equipoise.simulation.terrain import Flat
 from equipoise.simulation.walk import walk
 
 STEPS = 4

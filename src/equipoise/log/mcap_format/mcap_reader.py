@@ -151,7 +151,7 @@ class _Reading:
                     ),
                 ]
             ),
-            effort=self.by_degree(states, "name", "effort"),
+            torque=self.by_degree(states, "name", "effort"),
             contact_names=names,
             contact_position=contact_position,
             contact_force=contact_force,

@@ -119,7 +119,7 @@ def _joints(run: Run) -> Iterator[Stream]:
         {
             "position": joint_positions(run.robot, run.q),
             "velocity": run.v[:, BASE_V:],
-            "effort": run.effort,
+            "effort": run.torque,
         },
     )
     yield Stream(
@@ -217,7 +217,7 @@ def _reference(run: Run, name: str, values: Array) -> Stream:
     if name.startswith("joint_"):
         kind = name.removeprefix("joint_")
         names = degree_names(run.robot)
-        if kind in ("position", "velocity", "effort"):
+        if kind in ("position", "velocity", "torque"):
             message = {"name": names, kind: [0.0] * len(names)}
             return Stream(topic, "sensor_msgs/JointState", message, {kind: values})
     if values.shape[1:] == (3,) and (name in POINTS or name.endswith("_position")):

@@ -72,7 +72,7 @@ def recorded_run(recording: Recording, robot: Robot) -> Run:
         q=q,
         v=v,
         a=np.gradient(v, recording.time, axis=0),
-        effort=effort,
+        torque=effort,
         contact_names=(),
         contact_position=nothing,
         contact_force=nothing,

@@ -175,11 +175,11 @@ def _no_forces(run: Run) -> str | None:
 
 
 def _no_joints(run: Run) -> str | None:
-    return None if run.effort.shape[1] else f"{run.robot.name} has no joints"
+    return None if run.torque.shape[1] else f"{run.robot.name} has no joints"
 
 
 def _no_torques(run: Run) -> str | None:
-    return None if run.effort.any() else "the run has no torques of drives"
+    return None if run.torque.any() else "the run has no torques of actuators"
 
 
 _KINDS: Mapping[str, _Kind] = MappingProxyType(
@@ -192,7 +192,7 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         ),
         "sole": _Kind("where each sole is pressed", _no_wrench, sole_charts),
         "forces": _Kind("ground forces of the feet", _no_forces, _forces),
-        "torques": _Kind("torques of drives, the largest", _no_torques, torque_charts),
+        "torques": _Kind("actuator torques, the largest", _no_torques, torque_charts),
         "joints": _Kind(
             "angles of joints, those that move most", _no_joints, angle_charts
         ),

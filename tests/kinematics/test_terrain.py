@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import RegularGridInterpolator
 
 from equipoise.errors import EquipoiseError
-from equipoise.simulation.terrain import Flat, HeightField, Slope, Stairs, rough
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
 
 STAIRS = Stairs(0.1, 0.3, 3, 0.5)
 
