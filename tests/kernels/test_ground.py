@@ -29,7 +29,7 @@ def touches(ground: GroundArrays, points: Array, scalar: type) -> tuple[Array, A
 
     def kernel(ground, position, depth, normal):
         for i in range(position.shape[0]):
-            touch = surface(ground, position[i])
+            touch = surface(ground, ground.terrain[0], position[i])
             depth[i] = touch.depth
             normal[i] = touch.normal
 
@@ -50,7 +50,9 @@ def touches(ground: GroundArrays, points: Array, scalar: type) -> tuple[Array, A
             (normal, types.vec3),
         )
     ]
-    uploaded = upload_ground(ground, scalar, device)
+    # among others, so that it must be found
+    terrains = [Flat(7.0).arrays(), ground, Stairs(0.2, 0.1, 3, 5.0).arrays()]
+    uploaded = upload_ground(terrains, np.array([1]), scalar, device)
     runtime.launch(compiled, 1, [uploaded, *inputs], device)
     return depth, normal
 

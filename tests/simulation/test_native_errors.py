@@ -108,14 +108,23 @@ def test_after_divergence_the_engine_must_be_reset(humanoid: eq.Robot) -> None:
 
 
 def test_fleet_names_the_robot_that_diverged(humanoid: eq.Robot) -> None:
-    """Of many, the error says which."""
+    """Of many, it says which, when and where; the others go on all the same."""
     fleet = Fleet(in_the_air(humanoid), 6)
     fleet.reset(humanoid.standing)
     torque = np.zeros((5, 6, humanoid.nv - 6))
-    torque[:, 4] = 1e14
+    torque[2:, 4] = 1e14
     zero = np.zeros_like(torque)
-    with pytest.raises(DivergedError, match="robot 4"):
-        fleet.advance(Command(zero, zero, torque))
+    trace = fleet.advance(Command(zero, zero, torque))
+    (stopped,) = fleet.stopped
+    assert (stopped.robot, stopped.reason) == (4, "diverged")
+    assert stopped.time == pytest.approx(3e-3)
+    assert "robot 4: the simulation diverged at 0.003 s: link '" in stopped.text
+    for part in ("q", "v", "a", "torque", "contact_force", "contact_position"):
+        assert np.isfinite(getattr(trace, part)).all(), part
+    assert (trace.q[[0, 1, 2, 3, 5]] == trace.q[0]).all()
+    # stays where it was when the call began
+    assert (trace.q[4, 2:] == trace.q[4, 3]).all()
+    assert not trace.torque[4, 2:].any()
 
 
 @pytest.mark.parametrize("dt", [0.0, -1e-3, 0.5, 1e-9, np.nan, np.inf])

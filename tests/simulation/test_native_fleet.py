@@ -113,7 +113,7 @@ def test_single_links_in_fleets(count: int) -> None:
     robot = make_block()
     world = make_world(robot, contacts=corners(robot), material=SOFT)
     q = np.array([pose([0, 0, 0.05 + 0.05 * i]) for i in range(count)])
-    fleet = Fleet(world, count)
+    fleet = Fleet(world, count, falls=False)
     fleet.reset(q)
     trace = fleet.advance(commands(robot, 500))
     for index in range(count):

@@ -21,7 +21,8 @@ from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import default_material
-from equipoise.simulation.fleet import Fleet, FleetTrace
+from equipoise.simulation.fleet import Fleet
+from equipoise.simulation.fleet_states import FleetTrace
 from equipoise.simulation.measures import foot_wrench
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors
@@ -148,6 +149,7 @@ def stand_in_poses(
     centre = np.asarray(com(truth.robot, flat)).reshape(rows, samples, 3)
     moved = np.linalg.norm(np.ptp(centre, axis=1), axis=1)
     good = moved < STILL * centre[:, -1, 2]
+    good[[item.robot for item in fleet.stopped]] = False
     least = LEAST_LOAD * truth.robot.mass * world.gravity
     points, forces = (
         part.reshape(len(flat), -1, 3)

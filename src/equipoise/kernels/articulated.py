@@ -43,44 +43,37 @@ EFFORT, FORCED, SLIP, ANCHOR = range(25, 29)
 POSITION, QUATERNION, QUATERNION_W = range(29, 32)
 SLOTS = 32
 
-# Slots of the parameters of a group. Columns of the rotation to the parent; place in
-# the parent; mass × centre of mass; inertia about the origin; (mass, turn, slide).
-(
-    P_X,
-    P_Y,
-    P_Z,
-    P_TRANSLATION,
-    P_MOMENT,
-    P_INERTIA,
-    P_INERTIA_OFF,
-    P_MASS,
-    # (stiffness, damping, rotor inertia), (viscous friction, Coulomb friction, what
-    # stiction adds), (1/Stribeck speed², bristle stiffness, its inverse),
-    # (effort limit, velocity limit, disturbance), (lower, upper, -),
-    # (position prescribed, velocity prescribed, neither)
-    P_GAIN,
-    P_FRICTION,
-    P_BRISTLE,
-    P_LIMIT,
-    P_STOP,
-    P_MODE,
-) = range(14)
-PARAMETERS = 14
+# What is known of a group for good, in three tables. Geometry, the same for all robots:
+# columns of the rotation to the parent; place in the parent; (turn, slide, -).
+P_X, P_Y, P_Z, P_TRANSLATION, P_MOTION = range(5)
+GEOMETRY = 5
+# Inertia: mass × centre of mass; inertia about the origin; (mass, -, -).
+P_MOMENT, P_INERTIA, P_INERTIA_OFF, P_MASS = range(4)
+INERTIAS = 4
+# Actuators: (stiffness, damping, rotor inertia), (viscous friction, Coulomb friction,
+# what stiction adds), (1/Stribeck speed², bristle stiffness, its inverse), (torque
+# limit, velocity limit, disturbance), (lower, upper, -), (position prescribed, velocity
+# prescribed, neither).
+P_GAIN, P_FRICTION, P_BRISTLE, P_LIMIT, P_STOP, P_MODE = range(6)
+ACTUATORS = 6
 
 HINGE, FREE = range(2)
 
 # Columns of the table of groups: what joints it has; the row of working memory with
-# its parents, and whether they are there in the same lanes; then group (-1: none) of
-# the parent for each lane, its lane, and whether there is a body in the lane at all.
-# Few arrays make calls of functions cheap.
+# its parents, and whether they are there in the same lanes; then for each lane the
+# group (-1: none) of the parent, its lane, whether there is a body in the lane at all,
+# where the body is in q and in v, and whether it turns for ever. Few arrays make calls
+# of functions cheap.
 KIND, PARENT, ALIGNED, LINKS = range(4)
+# Which columns of lanes these are: column n begins at LINKS + n × width.
+PARENT_GROUP, PARENT_LANE, BUSY, Q_AT, V_AT, ENDLESS = range(6)
 
 
 @once
 def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     """Return the struct ``Program`` and the sweeps over its groups.
 
-    - ``place(program, g, b, scratch, raw, t)``: axes, origin, velocity, joint motion
+    - ``place(program, g, scratch, raw, t)``: axes, origin, velocity, joint motion
     - ``weigh(program, g, b, gravity, scratch, t)``: inertia and force of the bodies
     - ``handle(g, scratch, t)``: inertia × joint motion, returns the joint's inertia
     - ``hand_down(program, g, u, scratch, raw, t)``: what is left of inertia and force
@@ -88,7 +81,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     - ``solve_free(g, scratch, t)``: acceleration of free bodies
     - ``accelerate(program, g, scratch, raw, t)``: of the others, from their parents'
 
-    ``b`` is the row of parameters, ``raw`` the working memory number by number.
+    ``b`` is the row of the table of inertias, ``raw`` the working memory number by
+    number.
     """
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
@@ -104,8 +98,11 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     @wp.struct
     class Program:
         groups: int
+        robots: int  # in a set of lanes: one, or one a lane
         table: wp.array2d[int]
-        parameters: wp.array3d[Lanes3]
+        geometry: wp.array2d[Lanes3]
+        inertia: wp.array3d[Lanes3]
+        actuator: wp.array3d[Lanes3]
 
     @wp.func
     def gather(
@@ -166,25 +163,25 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def place_hinge(
-        program: Program, g: int, b: int, scratch: wp.array3d[Lanes3], t: int
+        program: Program, g: int, scratch: wp.array3d[Lanes3], t: int
     ) -> None:
         parent = program.table[g, PARENT]
         x = scratch[parent, X, t]
         y = scratch[parent, Y, t]
         z = scratch[parent, Z, t]
-        figures = program.parameters[b, g, P_MASS]
+        moves = program.geometry[g, P_MOTION]
         joint = scratch[g, JOINT, t]
-        along = times(x, y, z, program.parameters[b, g, P_X])
-        across = times(x, y, z, program.parameters[b, g, P_Y])
-        axis = times(x, y, z, program.parameters[b, g, P_Z])
-        shift = times(x, y, z, program.parameters[b, g, P_TRANSLATION])
-        wave = sincos(wp.cw_mul(figures[1], joint[0]))
+        along = times(x, y, z, program.geometry[g, P_X])
+        across = times(x, y, z, program.geometry[g, P_Y])
+        axis = times(x, y, z, program.geometry[g, P_Z])
+        shift = times(x, y, z, program.geometry[g, P_TRANSLATION])
+        wave = sincos(wp.cw_mul(moves[0], joint[0]))
         scratch[g, X, t] = scale(wave.cos, along) + scale(wave.sin, across)
         scratch[g, Y, t] = scale(wave.cos, across) - scale(wave.sin, along)
         scratch[g, Z, t] = axis
-        slide = scale(figures[2], axis)
+        slide = scale(moves[1], axis)
         origin = scratch[parent, ORIGIN, t] + shift + scale(joint[0], slide)
-        turn = scale(figures[1], axis)
+        turn = scale(moves[0], axis)
         motion = cross(origin, turn) + slide
         omega = scratch[parent, OMEGA, t]
         velocity = scratch[parent, VELOCITY, t]
@@ -202,7 +199,6 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     def place(
         program: Program,
         g: int,
-        b: int,
         scratch: wp.array3d[Lanes3],
         raw: wp.array3d[scalar],
         t: int,
@@ -212,7 +208,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
             return
         if program.table[g, ALIGNED] == 0:
             gather(program, g, X, VELOCITY, raw, t)
-        place_hinge(program, g, b, scratch, t)
+        place_hinge(program, g, scratch, t)
 
     @wp.func
     def weigh(
@@ -227,13 +223,13 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         y = scratch[g, Y, t]
         z = scratch[g, Z, t]
         origin = scratch[g, ORIGIN, t]
-        mass = program.parameters[b, g, P_MASS][0]
-        diagonal = program.parameters[b, g, P_INERTIA]
-        beside = program.parameters[b, g, P_INERTIA_OFF]
+        mass = program.inertia[b, g, P_MASS][0]
+        diagonal = program.inertia[b, g, P_INERTIA]
+        beside = program.inertia[b, g, P_INERTIA_OFF]
         ax = scale(diagonal[0], x) + scale(beside[2], y) + scale(beside[1], z)
         ay = scale(beside[2], x) + scale(diagonal[1], y) + scale(beside[0], z)
         az = scale(beside[1], x) + scale(beside[0], y) + scale(diagonal[2], z)
-        arm = times(x, y, z, program.parameters[b, g, P_MOMENT])
+        arm = times(x, y, z, program.inertia[b, g, P_MOMENT])
         weighted = scale(mass, origin)
         h = weighted + arm
         # parallel axes: from the origin of the body to that of the base

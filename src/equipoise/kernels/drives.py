@@ -80,12 +80,12 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         joint = scratch[g, JOINT, t]
         position = joint[0]
         velocity = joint[1]
-        gain = program.parameters[b, g, P_GAIN]
-        friction = program.parameters[b, g, P_FRICTION]
-        bristle = program.parameters[b, g, P_BRISTLE]
-        limit = program.parameters[b, g, P_LIMIT]
-        stop = program.parameters[b, g, P_STOP]
-        mode = program.parameters[b, g, P_MODE]
+        gain = program.actuator[b, g, P_GAIN]
+        friction = program.actuator[b, g, P_FRICTION]
+        bristle = program.actuator[b, g, P_BRISTLE]
+        limit = program.actuator[b, g, P_LIMIT]
+        stop = program.actuator[b, g, P_STOP]
+        mode = program.actuator[b, g, P_MODE]
         ahead = position + dt * velocity
         own = inertia + gain[2]
 
@@ -177,20 +177,20 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> int:
-        limit = program.parameters[b, g, P_LIMIT]
-        mode = program.parameters[b, g, P_MODE]
+        limit = program.actuator[b, g, P_LIMIT]
+        mode = program.actuator[b, g, P_MODE]
         effort = scratch[g, EFFORT, t]
         given = effort[0] - wp.cw_mul(effort[1], rate)
         beyond = int(0)
-        worst = Lanes()
+        # lane by lane: one that is no number must not hide the others
         for i in range(width):
-            worst[i] = mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i])
-        if wp.max(worst) > zero:
+            if mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i]) > zero:
+                beyond = beyond + 1
+        if beyond > 0:
             forced = scratch[g, FORCED, t]
             for i in range(width):
-                if worst[i] > zero:
+                if mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i]) > zero:
                     forced[0, i] = wp.sign(given[i])
-                    beyond = beyond + 1
             scratch[g, FORCED, t] = forced
         return beyond
 
@@ -206,9 +206,9 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         t: int,
     ) -> None:
         joint = scratch[g, JOINT, t]
-        rotor = program.parameters[b, g, P_GAIN][2]
-        bristle = program.parameters[b, g, P_BRISTLE]
-        free = program.parameters[b, g, P_MODE][2]
+        rotor = program.actuator[b, g, P_GAIN][2]
+        bristle = program.actuator[b, g, P_BRISTLE]
+        free = program.actuator[b, g, P_MODE][2]
         effort = scratch[g, EFFORT, t]
         forced = scratch[g, FORCED, t]
         slip = scratch[g, SLIP, t]

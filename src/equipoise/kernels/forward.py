@@ -11,6 +11,7 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     FORCE,
+    JOINT,
     MOMENT,
     P_GAIN,
     SOLUTION,
@@ -21,11 +22,15 @@ from equipoise.kernels.articulated import (
 )
 from equipoise.kernels.joints import FLOATING
 from equipoise.kernels.lane_matrices import make_lane_matrices
-from equipoise.kernels.lane_memory import RECORDS, make_lane_memory
-from equipoise.kernels.lane_state import read_motion, state_in_lanes
+from equipoise.kernels.lane_state import make_lane_state, state_in_lanes
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock, once
-from equipoise.kernels.program import Floats, LaneProgram, working_memory
+from equipoise.kernels.program import (
+    Floats,
+    LaneProgram,
+    by_block,
+    working_memory,
+)
 from equipoise.kernels.runtime import MODULE_OPTIONS, launch, thread_count
 
 
@@ -43,9 +48,8 @@ def forward_dynamics(
     """
     prepared = prepare(program, q, v, effort, gravity)
     prepared.run()
-    record = prepared.record.numpy()
-    split = record.reshape(1, *record.shape[:2], -1, program.width)
-    return read_motion(program, split, len(q), q.shape[-1]).a[0]
+    result: Floats = prepared.acceleration.numpy()[0]
+    return result
 
 
 class Prepared(NamedTuple):
@@ -53,11 +57,11 @@ class Prepared(NamedTuple):
 
     Attributes:
         run: Does it.
-        record: Where results will be, in lanes.
+        acceleration: Where results will be, shape (1, n, nv).
     """
 
     run: Callable[[], None]
-    record: wp.array[Any]
+    acceleration: wp.array[Any]
 
 
 def prepare(
@@ -65,7 +69,7 @@ def prepare(
 ) -> Prepared:
     """Lay out everything for :func:`forward_dynamics` on the device."""
     tree, device, scalar = program.tree, program.device, program.scalar
-    width, groups = program.width, program.schedule.groups
+    width = program.width
     blocks = program.blocks(len(q))
     lanes = make_lanes(scalar, width)
     kernel = _make_kernel(scalar, width)
@@ -73,26 +77,20 @@ def prepare(
     given[:, 1] = effort[:, :6]
     hinges = np.flatnonzero(tree.kind != FLOATING)
     given[:, hinges, 0] = effort[:, tree.idx_v[hinges]]
-    forces = program.in_lanes(given).reshape(blocks, groups, 2, 3, width)
     threads = thread_count(device, blocks)
-
-    def to_device(values: Floats) -> wp.array[Any]:
-        rows = np.ascontiguousarray(values, dtype=wp.dtype_to_numpy(scalar))
-        return wp.array(rows, dtype=lanes.Lanes3, device=device)
-
     with lock:
-        record = wp.zeros((blocks, groups, RECORDS), dtype=lanes.Lanes3, device=device)
+        acceleration = wp.zeros((1, *v.shape), dtype=scalar, device=device)
         scratch, raw = working_memory(program, threads)
         inputs = [
             program.struct,
             gravity,
-            to_device(state_in_lanes(program, q, v)),
-            to_device(forces),
+            by_block(state_in_lanes(program, q, v), lanes.Lanes3, device),
+            by_block(program.in_lanes(given), lanes.Lanes3, device),
             scratch,
             raw,
-            record,
+            acceleration,
         ]
-    return Prepared(lambda: launch(kernel, threads, inputs, device), record)
+    return Prepared(lambda: launch(kernel, threads, inputs, device), acceleration)
 
 
 @once
@@ -104,8 +102,9 @@ def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
     Program, place, weigh, handle = tree.Program, tree.place, tree.weigh, tree.handle
     load_of, hand_down = tree.load_of, tree.hand_down
     solve_free, accelerate = tree.solve_free, tree.accelerate
-    memory = make_lane_memory(scalar, width)
-    load_state, keep = memory.load_state, memory.keep
+    states = make_lane_state(scalar, width)
+    load_state, write_acceleration = states.load_state, states.write_acceleration
+    robot_of = states.robot_of
     one = scalar(1.0)
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
@@ -116,14 +115,14 @@ def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
         efforts: wp.array3d[Lanes3],
         scratch: wp.array3d[Lanes3],
         raw: wp.array3d[scalar],
-        record: wp.array3d[Lanes3],
+        acceleration: wp.array3d[scalar],
     ) -> None:
         """Forward dynamics alone, of many configurations; base forces in its axes."""
         t = wp.tid()
         for block in range(t, state.shape[0], scratch.shape[2]):
             for g in range(program.groups):
-                load_state(state, block, g, scratch, t)
-                place(program, g, 0, scratch, raw, t)
+                load_state(program, state, block, g, scratch, t)
+                place(program, g, scratch, raw, t)
                 weigh(program, g, 0, gravity, scratch, t)
             x = scratch[0, X, t]
             y = scratch[0, Y, t]
@@ -134,16 +133,22 @@ def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
             scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - turn
             for back in range(1, program.groups):
                 g = program.groups - back
-                inertia = handle(g, scratch, t) + program.parameters[0, g, P_GAIN][2]
+                inertia = handle(g, scratch, t) + program.actuator[0, g, P_GAIN][2]
                 force = efforts[block, g, 0][0] - load_of(g, scratch, t)
                 scratch[g, SOLUTION, t] = wp.matrix_from_rows(
                     wp.cw_div(Lanes(one), inertia), force, Lanes()
                 )
                 hand_down(program, g, scratch, raw, t)
             solve_free(0, scratch, t)
-            keep(program, record, block, 0, scratch, t)
             for g in range(1, program.groups):
                 rate = accelerate(program, g, scratch, raw, t)
-                record[block, g, 0] = wp.matrix_from_rows(rate, rate, rate)
+                scratch[g, JOINT, t] = wp.matrix_from_rows(rate, rate, rate)
+            for i in range(width):
+                robot = robot_of(program, block, i)
+                if robot < acceleration.shape[1]:
+                    for g in range(program.groups):
+                        write_acceleration(
+                            program, g, i, acceleration, 0, robot, scratch, t
+                        )
 
     return fall

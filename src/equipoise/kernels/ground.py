@@ -3,6 +3,7 @@
 # Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator, valid-type"
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
+from equipoise.errors import EquipoiseError
 from equipoise.kernels.once import lock, once
 
 PLANE, STAIRS, GRID = range(3)
@@ -50,12 +52,13 @@ class GroundArrays:
 def make_ground(scalar: Any) -> SimpleNamespace:
     """Return the structs ``Ground`` and ``Touch``, and the function ``surface``.
 
-    ``surface(ground, position)`` returns the ``Touch`` of a point: its depth along
-    the normal [m], positive inside the ground, and the unit normal out of it, both
-    in world axes. A point inside a step touches the face that it is less deep in,
-    so that a toe that runs into a riser is pushed back, not lifted up. Grids are
-    bilinear between their nodes and level beyond their edges. For points whose
-    position is not finite the touch is not either, but memory is safe.
+    A ``Ground`` holds several terrains; ``surface(ground, terrain, position)`` returns
+    the ``Touch`` of a point: its depth along the normal [m], positive inside the
+    ground, and the unit normal out of it, both in world axes. A point inside a
+    step touches the face that it is less deep in, so that a toe that runs
+    into a riser is pushed back, not lifted up. Grids are bilinear
+    between their nodes and level beyond their edges. For points whose position is not
+    finite the touch is not either, but memory is safe.
     """
     vec3 = wp.types.vector(length=3, dtype=scalar)
     zero = scalar(0.0)
@@ -63,17 +66,14 @@ def make_ground(scalar: Any) -> SimpleNamespace:
 
     @wp.struct
     class Ground:
-        kind: int
-        normal: vec3
-        offset: scalar
-        rise: scalar
-        tread: scalar
-        count: scalar
-        start: scalar
-        heights: wp.array2d[scalar]
-        origin_x: scalar
-        origin_y: scalar
-        nodes_per_metre: scalar
+        kind: wp.array[int]
+        # normal of a plane; (offset, -, -); or (rise, tread, -), (count, start, -); or
+        # (origin x, origin y, nodes per metre), (number of the grid, -, -)
+        first: wp.array[vec3]
+        second: wp.array[vec3]
+        heights: wp.array3d[scalar]
+        # which terrain each robot stands on; one for all, or one each
+        terrain: wp.array[int]
 
     @wp.struct
     class Touch:
@@ -81,18 +81,22 @@ def make_ground(scalar: Any) -> SimpleNamespace:
         normal: vec3
 
     @wp.func
-    def on_stairs(ground: Ground, position: vec3) -> Touch:
+    def on_stairs(ground: Ground, terrain: int, position: vec3) -> Touch:
         touch = Touch()
-        passed = wp.floor((position[0] - ground.start) / ground.tread) + one
-        height = ground.rise * wp.clamp(passed, zero, ground.count)
+        rise = ground.first[terrain][0]
+        tread = ground.first[terrain][1]
+        count = ground.second[terrain][0]
+        start = ground.second[terrain][1]
+        passed = wp.floor((position[0] - start) / tread) + one
+        height = rise * wp.clamp(passed, zero, count)
         touch.depth = height - position[2]
         touch.normal = vec3(zero, zero, one)
         if touch.depth > zero:
             # the riser at the height of the point, numbered from one
-            riser = wp.floor(position[2] / ground.rise) + one
-            if riser >= one and riser <= ground.count:
-                up = wp.sign(ground.rise)
-                at = ground.start + (riser - one) * ground.tread
+            riser = wp.floor(position[2] / rise) + one
+            if riser >= one and riser <= count:
+                up = wp.sign(rise)
+                at = start + (riser - one) * tread
                 behind = up * (position[0] - at)
                 if behind < touch.depth:
                     touch.depth = behind
@@ -100,28 +104,31 @@ def make_ground(scalar: Any) -> SimpleNamespace:
         return touch
 
     @wp.func
-    def on_grid(ground: Ground, position: vec3) -> Touch:
-        u = (position[0] - ground.origin_x) * ground.nodes_per_metre
-        v = (position[1] - ground.origin_y) * ground.nodes_per_metre
-        last_u = ground.heights.shape[1] - 1
-        last_v = ground.heights.shape[0] - 1
+    def on_grid(ground: Ground, terrain: int, position: vec3) -> Touch:
+        figures = ground.first[terrain]
+        nodes_per_metre = figures[2]
+        grid = int(ground.second[terrain][0])
+        u = (position[0] - figures[0]) * nodes_per_metre
+        v = (position[1] - figures[1]) * nodes_per_metre
+        last_u = ground.heights.shape[2] - 1
+        last_v = ground.heights.shape[1] - 1
         on_u = wp.clamp(u, zero, scalar(last_u))
         on_v = wp.clamp(v, zero, scalar(last_v))
         i = wp.clamp(int(on_u), 0, last_u - 1)
         j = wp.clamp(int(on_v), 0, last_v - 1)
         a = on_u - scalar(i)
         b = on_v - scalar(j)
-        near = ground.heights[j, i]
-        along_x = ground.heights[j, i + 1] - near
-        along_y = ground.heights[j + 1, i] - near
-        twist = ground.heights[j + 1, i + 1] - near - along_x - along_y
+        near = ground.heights[grid, j, i]
+        along_x = ground.heights[grid, j, i + 1] - near
+        along_y = ground.heights[grid, j + 1, i] - near
+        twist = ground.heights[grid, j + 1, i + 1] - near - along_x - along_y
         height = near + a * along_x + b * along_y + a * b * twist
         slope_x = zero
         slope_y = zero
         if on_u == u:
-            slope_x = (along_x + b * twist) * ground.nodes_per_metre
+            slope_x = (along_x + b * twist) * nodes_per_metre
         if on_v == v:
-            slope_y = (along_y + a * twist) * ground.nodes_per_metre
+            slope_y = (along_y + a * twist) * nodes_per_metre
         upright = one / wp.sqrt(slope_x * slope_x + slope_y * slope_y + one)
         touch = Touch()
         touch.depth = (height - position[2]) * upright
@@ -129,30 +136,70 @@ def make_ground(scalar: Any) -> SimpleNamespace:
         return touch
 
     @wp.func
-    def surface(ground: Ground, position: vec3) -> Touch:
+    def surface(ground: Ground, terrain: int, position: vec3) -> Touch:
         touch = Touch()
-        touch.depth = ground.offset - wp.dot(ground.normal, position)
-        touch.normal = ground.normal
-        if ground.kind == STAIRS:
-            touch = on_stairs(ground, position)
-        elif ground.kind == GRID:
-            touch = on_grid(ground, position)
+        kind = ground.kind[terrain]
+        if kind == STAIRS:
+            touch = on_stairs(ground, terrain, position)
+        elif kind == GRID:
+            touch = on_grid(ground, terrain, position)
+        else:
+            normal = ground.first[terrain]
+            touch.depth = ground.second[terrain][0] - wp.dot(normal, position)
+            touch.normal = normal
         return touch
 
     return SimpleNamespace(Ground=Ground, Touch=Touch, surface=surface, vec3=vec3)
 
 
-def upload_ground(arrays: GroundArrays, scalar: Any, device: wp.Device) -> Any:
-    """Return the struct ``Ground`` that kernels get, its grid on the device."""
+def upload_ground(
+    terrains: Sequence[GroundArrays],
+    terrain_of: NDArray[np.int32],
+    scalar: Any,
+    device: wp.Device,
+) -> Any:
+    """Return the struct ``Ground`` that kernels get, its grids on the device.
+
+    Args:
+        terrains: One or more.
+        terrain_of: Which of them each robot stands on, shape (robots,) or (1,).
+        scalar: Warp's number type.
+        device: Where to.
+
+    Raises:
+        EquipoiseError: If there are grids of different shapes.
+    """
+    first, second = np.zeros((len(terrains), 3)), np.zeros((len(terrains), 3))
+    grids: list[NDArray[np.float64]] = []
+    for number, arrays in enumerate(terrains):
+        if arrays.kind == STAIRS:
+            first[number, :2] = arrays.rise, arrays.tread
+            second[number, :2] = arrays.count, arrays.start
+        elif arrays.kind == GRID:
+            first[number] = *arrays.origin, 1.0 / arrays.cell
+            second[number, 0] = len(grids)
+            grids.append(arrays.heights)
+        else:
+            first[number], second[number, 0] = arrays.normal, arrays.offset
+    shapes = sorted({grid.shape for grid in grids})
+    if len(shapes) > 1:
+        raise EquipoiseError(
+            f"height fields of robots in a fleet have the shapes {shapes[0]} and "
+            f"{shapes[1]}; they must all have the same"
+        )
+    number_type = wp.dtype_to_numpy(scalar)
+    heights = np.asarray(grids or np.zeros((1, 2, 2)), dtype=number_type)
     with lock:
         types = make_ground(scalar)
         ground = types.Ground()
-        ground.kind = arrays.kind
-        ground.normal = types.vec3(*(float(value) for value in arrays.normal))
-        for name in ("offset", "rise", "tread", "count", "start"):
-            setattr(ground, name, float(getattr(arrays, name)))
-        ground.origin_x, ground.origin_y = (float(value) for value in arrays.origin)
-        ground.nodes_per_metre = 1.0 / arrays.cell
-        heights = np.ascontiguousarray(arrays.heights, wp.dtype_to_numpy(scalar))
-        ground.heights = wp.array(heights, dtype=scalar, device=device)
+        for name, values, dtype in (
+            ("kind", np.array([arrays.kind for arrays in terrains]), wp.int32),
+            ("first", first, types.vec3),
+            ("second", second, types.vec3),
+            ("heights", heights, scalar),
+            ("terrain", terrain_of, wp.int32),
+        ):
+            kind = np.int32 if dtype is wp.int32 else number_type
+            row = np.ascontiguousarray(values, dtype=kind)
+            setattr(ground, name, wp.array(row, dtype=dtype, device=device))
     return ground

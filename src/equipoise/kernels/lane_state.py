@@ -1,41 +1,62 @@
-"""Configurations and velocities in lanes, and back."""
+"""States in lanes: laid out from configurations, kept between launches, read out again.
 
-from __future__ import annotations
+Between launches a group is described by seven vectors. Joints: (position, velocity, -),
+(anchor of friction, -, -). Free bodies: position, vector part of the quaternion, (its
+scalar part, -, -), velocity, angular velocity, all in world axes.
+"""
 
-from typing import NamedTuple
+# Kernel bodies are in Warp's own language, which mypy misreads.
+# mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
+
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import warp as wp
 
+from equipoise.kernels.articulated import (
+    ACCELERATION,
+    ANCHOR,
+    BUSY,
+    EFFORT,
+    ENDLESS,
+    FREE,
+    JOINT,
+    KIND,
+    LINKS,
+    OMEGA,
+    POSITION,
+    Q_AT,
+    QUATERNION,
+    QUATERNION_W,
+    SPIN,
+    V_AT,
+    VELOCITY,
+    X,
+    Y,
+    Z,
+    make_articulated,
+)
 from equipoise.kernels.joints import CONTINUOUS, FLOATING
+from equipoise.kernels.lane_matrices import make_lane_matrices
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
 from equipoise.kernels.program import Floats, LaneProgram
 
-# Vectors that describe a group between launches. Joints: (position, velocity, -),
-# (anchor of friction, -, -). Free bodies: position, vector part of the quaternion,
-# (its scalar part, -, -), velocity, angular velocity, all in world axes.
 STATES = 7
-JOINT, ANCHOR, POSITION, QUATERNION, QUATERNION_W, VELOCITY, OMEGA = (
-    slice(3 * slot, 3 * slot + 3) for slot in range(STATES)
-)
-
-
-class Motion(NamedTuple):
-    """How n robots move at m times, in Pinocchio's layout.
-
-    Attributes:
-        q: Configurations, shape (m, n, nq).
-        v: Velocities, shape (m, n, nv).
-        a: Accelerations, shape (m, n, nv).
-        effort: Of drives, zero for free bodies, shape (m, n, nv).
-    """
-
-    q: Floats
-    v: Floats
-    a: Floats
-    effort: Floats
+(
+    S_JOINT,
+    S_ANCHOR,
+    S_POSITION,
+    S_QUATERNION,
+    S_QUATERNION_W,
+    S_VELOCITY,
+    S_OMEGA,
+) = range(STATES)
 
 
 def state_in_lanes(program: LaneProgram, q: Floats, v: Floats) -> Floats:
-    """Return states, shape (blocks, groups, STATES, 3, width).
+    """Return states, shape (blocks, groups, STATES × 3, width).
 
     Args:
         program: The tree in lanes.
@@ -43,65 +64,26 @@ def state_in_lanes(program: LaneProgram, q: Floats, v: Floats) -> Floats:
         v: Velocities, shape (n, nv).
     """
     tree = program.tree
-    table = np.zeros((len(q), len(tree.parent), STATES * 3))
-    table[..., QUATERNION_W.start] = 1.0
+    table = np.zeros((len(q), len(tree.parent), STATES, 3))
+    table[..., S_QUATERNION_W, 0] = 1.0
     for body in np.flatnonzero(tree.kind == FLOATING)[1:]:
         at_q, at_v = tree.idx_q[body], tree.idx_v[body]
         xyzw = q[:, at_q + 3 : at_q + 7]
         turn = rotations(xyzw)
-        table[:, body, POSITION] = q[:, at_q : at_q + 3]
-        table[:, body, QUATERNION] = xyzw[:, :3]
-        table[:, body, QUATERNION_W.start] = xyzw[:, 3]
-        table[:, body, VELOCITY] = turned(turn, v[:, at_v : at_v + 3])
-        table[:, body, OMEGA] = turned(turn, v[:, at_v + 3 : at_v + 6])
+        table[:, body, S_POSITION] = q[:, at_q : at_q + 3]
+        table[:, body, S_QUATERNION] = xyzw[:, :3]
+        table[:, body, S_QUATERNION_W, 0] = xyzw[:, 3]
+        table[:, body, S_VELOCITY] = turned(turn, v[:, at_v : at_v + 3])
+        table[:, body, S_OMEGA] = turned(turn, v[:, at_v + 3 : at_v + 6])
     hinges = np.flatnonzero(tree.kind != FLOATING)
     angle = q[:, tree.idx_q[hinges]]
     endless = tree.kind[hinges] == CONTINUOUS
     sine = q[:, tree.idx_q[hinges[endless]] + 1]
     angle[:, endless] = np.arctan2(sine, angle[:, endless])
-    table[:, hinges, JOINT.start] = angle
-    table[:, hinges, JOINT.start + 1] = v[:, tree.idx_v[hinges]]
-    table[:, hinges, ANCHOR.start] = angle  # bristles are at rest
-    laid = program.in_lanes(table)
-    return laid.reshape(*laid.shape[:2], STATES, 3, program.width)
-
-
-def read_motion(program: LaneProgram, record: Floats, robots: int, nq: int) -> Motion:
-    """Return what a record in lanes says.
-
-    Args:
-        program: The tree in lanes.
-        record: Shape (m, blocks, groups, 21, width). Joints: (position, velocity,
-            acceleration), (effort, -, -). Free bodies: position, quaternion, velocity,
-            angular velocity, and their derivatives, in world axes.
-        robots: How many there are.
-        nq: Length of a configuration.
-    """
-    tree = program.tree
-    bodies = program.from_lanes(record, robots)
-    shape = (len(record), robots)
-    q = np.zeros((*shape, nq), record.dtype)
-    v, a, effort = (np.zeros((*shape, tree.nv), record.dtype) for _ in range(3))
-    for body in np.flatnonzero(tree.kind == FLOATING)[1:]:
-        known = bodies[:, :, body]
-        at_q, at_v = tree.idx_q[body], tree.idx_v[body]
-        xyzw = known[..., 3:7]
-        back = np.swapaxes(rotations(xyzw), -1, -2)
-        q[..., at_q : at_q + 3] = known[..., 0:3]
-        q[..., at_q + 3 : at_q + 7] = xyzw
-        for first, values in ((9, v), (15, a)):
-            values[..., at_v : at_v + 3] = turned(back, known[..., first : first + 3])
-            angular = known[..., first + 3 : first + 6]
-            values[..., at_v + 3 : at_v + 6] = turned(back, angular)
-    hinges = np.flatnonzero(tree.kind != FLOATING)
-    known = bodies[:, :, hinges]
-    q[..., tree.idx_q[hinges]] = known[..., 0]
-    for row, values in ((1, v), (2, a), (3, effort)):
-        values[..., tree.idx_v[hinges]] = known[..., row]
-    endless = tree.idx_q[tree.kind == CONTINUOUS]
-    angle = q[..., endless]
-    q[..., endless], q[..., endless + 1] = np.cos(angle), np.sin(angle)
-    return Motion(q, v, a, effort)
+    table[:, hinges, S_JOINT, 0] = angle
+    table[:, hinges, S_JOINT, 1] = v[:, tree.idx_v[hinges]]
+    table[:, hinges, S_ANCHOR, 0] = angle  # bristles are at rest
+    return program.in_lanes(table.reshape(*table.shape[:2], -1))
 
 
 def rotations(xyzw: Floats) -> Floats:
@@ -119,3 +101,223 @@ def turned(rotation: Floats, vector: Floats) -> Floats:
     """Return vectors (…, 3) turned by matrices (…, 3, 3)."""
     result: Floats = (rotation @ vector[..., None])[..., 0]
     return result
+
+
+@once
+def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
+    """Return what is done with states of groups.
+
+    - ``robot_of(program, block, lane)``: whose lane it is
+    - ``load_state(program, state, block, g, scratch, t)`` and ``store_state(…)``:
+      between launches
+    - ``load_lane(program, state, block, g, lane, scratch, t)`` and ``store_lane(…)``:
+      the same for one lane
+    - ``write_motion(program, g, lane, q, v, a, torque, row, robot, scratch, t)``: what
+      a lane says, in Pinocchio's layout; of free bodies after ``place``
+    - ``write_acceleration(program, g, lane, a, row, robot, scratch, t)``: likewise
+    """
+    Lanes3 = make_lanes(scalar, width).Lanes3
+    Program = make_articulated(scalar, width).Program
+    rows_times = make_lane_matrices(scalar, width).rows_times
+    busy_at, q_at = LINKS + BUSY * width, LINKS + Q_AT * width
+    v_at, endless_at = LINKS + V_AT * width, LINKS + ENDLESS * width
+
+    @wp.func
+    def robot_of(program: Program, block: int, lane: int) -> int:
+        """Return whose lane it is."""
+        if program.robots == 1:
+            return block
+        return block * program.robots + lane
+
+    @wp.func
+    def load_state(
+        program: Program,
+        state: wp.array3d[Lanes3],
+        block: int,
+        g: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        if program.table[g, KIND] == FREE:
+            scratch[g, POSITION, t] = state[block, g, S_POSITION]
+            scratch[g, QUATERNION, t] = state[block, g, S_QUATERNION]
+            scratch[g, QUATERNION_W, t] = state[block, g, S_QUATERNION_W]
+            scratch[g, VELOCITY, t] = state[block, g, S_VELOCITY]
+            scratch[g, OMEGA, t] = state[block, g, S_OMEGA]
+        else:
+            scratch[g, JOINT, t] = state[block, g, S_JOINT]
+            scratch[g, ANCHOR, t] = state[block, g, S_ANCHOR]
+
+    @wp.func
+    def store_state(
+        program: Program,
+        state: wp.array3d[Lanes3],
+        block: int,
+        g: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        if program.table[g, KIND] == FREE:
+            state[block, g, S_POSITION] = scratch[g, POSITION, t]
+            state[block, g, S_QUATERNION] = scratch[g, QUATERNION, t]
+            state[block, g, S_QUATERNION_W] = scratch[g, QUATERNION_W, t]
+            state[block, g, S_VELOCITY] = scratch[g, VELOCITY, t]
+            state[block, g, S_OMEGA] = scratch[g, OMEGA, t]
+        else:
+            state[block, g, S_JOINT] = scratch[g, JOINT, t]
+            state[block, g, S_ANCHOR] = scratch[g, ANCHOR, t]
+
+    @wp.func
+    def in_lane(target: Lanes3, source: Lanes3, lane: int) -> Lanes3:
+        """Return a vector of which one lane comes from another."""
+        mixed = target
+        for row in range(3):
+            mixed[row, lane] = source[row, lane]
+        return mixed
+
+    @wp.func
+    def load_lane(
+        program: Program,
+        state: wp.array3d[Lanes3],
+        block: int,
+        g: int,
+        lane: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        if program.table[g, KIND] == FREE:
+            scratch[g, POSITION, t] = in_lane(
+                scratch[g, POSITION, t], state[block, g, S_POSITION], lane
+            )
+            scratch[g, QUATERNION, t] = in_lane(
+                scratch[g, QUATERNION, t], state[block, g, S_QUATERNION], lane
+            )
+            scratch[g, QUATERNION_W, t] = in_lane(
+                scratch[g, QUATERNION_W, t], state[block, g, S_QUATERNION_W], lane
+            )
+            scratch[g, VELOCITY, t] = in_lane(
+                scratch[g, VELOCITY, t], state[block, g, S_VELOCITY], lane
+            )
+            scratch[g, OMEGA, t] = in_lane(
+                scratch[g, OMEGA, t], state[block, g, S_OMEGA], lane
+            )
+        else:
+            scratch[g, JOINT, t] = in_lane(
+                scratch[g, JOINT, t], state[block, g, S_JOINT], lane
+            )
+            scratch[g, ANCHOR, t] = in_lane(
+                scratch[g, ANCHOR, t], state[block, g, S_ANCHOR], lane
+            )
+
+    @wp.func
+    def store_lane(
+        program: Program,
+        state: wp.array3d[Lanes3],
+        block: int,
+        g: int,
+        lane: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        if program.table[g, KIND] == FREE:
+            state[block, g, S_POSITION] = in_lane(
+                state[block, g, S_POSITION], scratch[g, POSITION, t], lane
+            )
+            state[block, g, S_QUATERNION] = in_lane(
+                state[block, g, S_QUATERNION], scratch[g, QUATERNION, t], lane
+            )
+            state[block, g, S_QUATERNION_W] = in_lane(
+                state[block, g, S_QUATERNION_W], scratch[g, QUATERNION_W, t], lane
+            )
+            state[block, g, S_VELOCITY] = in_lane(
+                state[block, g, S_VELOCITY], scratch[g, VELOCITY, t], lane
+            )
+            state[block, g, S_OMEGA] = in_lane(
+                state[block, g, S_OMEGA], scratch[g, OMEGA, t], lane
+            )
+        else:
+            state[block, g, S_JOINT] = in_lane(
+                state[block, g, S_JOINT], scratch[g, JOINT, t], lane
+            )
+            state[block, g, S_ANCHOR] = in_lane(
+                state[block, g, S_ANCHOR], scratch[g, ANCHOR, t], lane
+            )
+
+    @wp.func
+    def write_acceleration(
+        program: Program,
+        g: int,
+        lane: int,
+        a: wp.array3d[scalar],
+        row: int,
+        robot: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        if program.table[g, busy_at + lane] == 0:
+            return
+        first = program.table[g, v_at + lane]
+        if program.table[g, KIND] == FREE:
+            x = scratch[g, X, t]
+            y = scratch[g, Y, t]
+            z = scratch[g, Z, t]
+            linear = rows_times(x, y, z, scratch[g, ACCELERATION, t])
+            angular = rows_times(x, y, z, scratch[g, SPIN, t])
+            for axis in range(3):
+                a[row, robot, first + axis] = linear[axis, lane]
+                a[row, robot, first + 3 + axis] = angular[axis, lane]
+        else:
+            a[row, robot, first] = scratch[g, JOINT, t][2, lane]
+
+    @wp.func
+    def write_motion(
+        program: Program,
+        g: int,
+        lane: int,
+        q: wp.array3d[scalar],
+        v: wp.array3d[scalar],
+        a: wp.array3d[scalar],
+        torque: wp.array3d[scalar],
+        row: int,
+        robot: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        if program.table[g, busy_at + lane] == 0:
+            return
+        at = program.table[g, q_at + lane]
+        first = program.table[g, v_at + lane]
+        write_acceleration(program, g, lane, a, row, robot, scratch, t)
+        if program.table[g, KIND] == FREE:
+            x = scratch[g, X, t]
+            y = scratch[g, Y, t]
+            z = scratch[g, Z, t]
+            position = scratch[g, POSITION, t]
+            quaternion = scratch[g, QUATERNION, t]
+            linear = rows_times(x, y, z, scratch[g, VELOCITY, t])
+            angular = rows_times(x, y, z, scratch[g, OMEGA, t])
+            for axis in range(3):
+                q[row, robot, at + axis] = position[axis, lane]
+                q[row, robot, at + 3 + axis] = quaternion[axis, lane]
+                v[row, robot, first + axis] = linear[axis, lane]
+                v[row, robot, first + 3 + axis] = angular[axis, lane]
+            q[row, robot, at + 6] = scratch[g, QUATERNION_W, t][0, lane]
+        else:
+            joint = scratch[g, JOINT, t]
+            if program.table[g, endless_at + lane] == 1:
+                q[row, robot, at] = wp.cos(joint[0, lane])
+                q[row, robot, at + 1] = wp.sin(joint[0, lane])
+            else:
+                q[row, robot, at] = joint[0, lane]
+            v[row, robot, first] = joint[1, lane]
+            torque[row, robot, first - 6] = scratch[g, EFFORT, t][0, lane]
+
+    return SimpleNamespace(
+        robot_of=robot_of,
+        load_state=load_state,
+        store_state=store_state,
+        load_lane=load_lane,
+        store_lane=store_lane,
+        write_motion=write_motion,
+        write_acceleration=write_acceleration,
+    )

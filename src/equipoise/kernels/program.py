@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import warp as wp
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.kernels import articulated as at
-from equipoise.kernels.articulated import (
-    FREE,
-    HINGE,
-    PARAMETERS,
-    SLOTS,
-    make_articulated,
+from equipoise.kernels.articulated import FREE, HINGE, SLOTS, make_articulated
+from equipoise.kernels.joints import (
+    CONTINUOUS,
+    FLOATING,
+    HELICAL,
+    PRISMATIC,
+    SPHERICAL,
 )
-from equipoise.kernels.joints import FLOATING, HELICAL, PRISMATIC, SPHERICAL
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import lane_width
@@ -29,12 +29,26 @@ from equipoise.kernels.schedule import (
     limbs_side_by_side,
     robots_side_by_side,
 )
-from equipoise.kernels.tree import TreeArrays, in_kernel_axes
+from equipoise.kernels.tree import TreeArrays, in_kernel_axes, turned_inertias
 
 Floats = NDArray[np.floating[Any]]
 SideBySide = Literal["limbs", "robots"]
 # Stands for a limit that is not there; in kernels infinity times zero is no number.
 UNLIMITED = 1e30
+
+
+class Inertias(NamedTuple):
+    """Inertias of the bodies of n robots.
+
+    Attributes:
+        mass: Masses [kg], shape (n, nbodies).
+        com: Centres of mass in body coordinates [m], shape (n, nbodies, 3).
+        inertia: About the centre of mass in body axes [kg m²], (n, nbodies, 3, 3).
+    """
+
+    mass: Floats
+    com: Floats
+    inertia: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,30 +90,7 @@ class LaneProgram:
             Shape (..., blocks, groups, k, width); robots that are missing in the last
             block are the last one again.
         """
-        body, width = self.schedule.body, self.width
-        if self.schedule.robots == 1:
-            return np.moveaxis(values[..., body, :], -2, -1)
-        robots = values.shape[-3]
-        blocks = self.blocks(robots)
-        rows = np.minimum(np.arange(blocks * width), robots - 1)
-        laid = values[..., rows, :, :][..., body[:, 0], :]
-        split = laid.reshape(*values.shape[:-3], blocks, width, *laid.shape[-2:])
-        return np.moveaxis(split, -3, -1)
-
-    def from_lanes(self, values: Floats, robots: int) -> Floats:
-        """Undo :meth:`in_lanes`; the row of the world is zero."""
-        body, width = self.schedule.body, self.width
-        lead, k = values.shape[:-4], values.shape[-2]
-        result = np.zeros((*lead, robots, len(self.tree.parent), k), values.dtype)
-        if self.schedule.robots == 1:
-            group, lane = np.nonzero(body)
-            picked = values[..., group, :, lane]  # the advanced axis comes first
-            result[..., body[group, lane], :] = np.moveaxis(picked, 0, -2)
-            return result
-        blocks = values.shape[-4]
-        rows = np.moveaxis(values, -1, -3).reshape(*lead, blocks * width, -1, k)
-        result[..., body[:, 0], :] = rows[..., :robots, :, :]
-        return result
+        return _in_lanes(self.schedule, values)
 
 
 def make_program(
@@ -107,7 +98,8 @@ def make_program(
     scalar: Any,
     device: wp.Device,
     side_by_side: SideBySide,
-    drives: Mapping[int, Floats] | None = None,
+    actuators: Mapping[int, Floats] | None = None,
+    inertias: Inertias | None = None,
 ) -> LaneProgram:
     """Lay a tree out on a device.
 
@@ -116,8 +108,9 @@ def make_program(
         scalar: Warp's number type.
         device: Where to.
         side_by_side: Limbs of one robot or whole robots in lanes.
-        drives: Parameters of joints by slot, each (nbodies, 3); none move by
-            themselves if left out.
+        actuators: Parameters of joints by slot, each (nbodies, 3), or (n, nbodies, 3)
+            where robots differ; none move by themselves if left out.
+        inertias: Of n robots, where they differ; the tree's own if left out.
 
     Raises:
         EquipoiseError: If a joint below the base floats or is a ball.
@@ -134,39 +127,82 @@ def make_program(
         schedule = limbs_side_by_side(tree.parent, roots, width)
     else:
         schedule = robots_side_by_side(tree.parent, width)
-    figures, alignment = _parameters(tree, drives or {})
     busy = schedule.body != EMPTY
     kinds = np.where(roots[schedule.body] & busy, FREE, HINGE).max(axis=1)
-    laid = np.moveaxis(figures[schedule.body], 1, -1)  # (groups, slots, 3, width)
-    # a free body must have mass, also in a lane with nothing to do
-    idle = (kinds == FREE)[:, None] & ~busy
-    for slot, rows in ((at.P_MASS, [0]), (at.P_INERTIA, [0, 1, 2])):
-        for row in rows:
-            laid[:, slot, row][idle] = 1.0
     above = np.max(np.where(busy, schedule.parent_group, -1), axis=1)
     aligned = schedule.aligned | (kinds == FREE)
+    table = np.column_stack(
+        [
+            kinds,
+            np.where(aligned, above, schedule.groups),
+            aligned,
+            np.where(busy, schedule.parent_group, -1),
+            schedule.parent_lane,
+            busy,
+            tree.idx_q[schedule.body],
+            tree.idx_v[schedule.body],
+            tree.kind[schedule.body] == CONTINUOUS,
+        ]
+    )
+    geometry, alignment = _geometry(tree)
+    laid_inertia = np.ascontiguousarray(
+        _in_lanes(schedule, _inertia(tree, alignment, inertias))
+    )
+    # a free body must have mass, also in a lane with nothing to do
+    idle = (kinds == FREE)[:, None] & ~busy
+    split = laid_inertia.reshape(*laid_inertia.shape[:2], -1, 3, width)
+    for slot, rows in ((at.P_MASS, [0]), (at.P_INERTIA, [0, 1, 2])):
+        for row in rows:
+            split[:, :, slot, row][:, idle] = 1.0
     with lock:
+        vector = make_lanes(scalar, width).Lanes3
         struct = make_articulated(scalar, width).Program()
-        struct.groups = schedule.groups
-        table = np.column_stack(
-            [
-                kinds,
-                np.where(aligned, above, schedule.groups),
-                aligned,
-                np.where(busy, schedule.parent_group, -1),
-                schedule.parent_lane,
-                busy,
-            ]
-        )
+        struct.groups, struct.robots = schedule.groups, schedule.robots
         struct.table = wp.array(
             np.ascontiguousarray(table, dtype=np.int32), dtype=wp.int32, device=device
         )
-        struct.parameters = wp.array(
-            np.ascontiguousarray(laid[None], dtype=wp.dtype_to_numpy(scalar)),
-            dtype=make_lanes(scalar, width).Lanes3,
-            device=device,
+        shared = _in_lanes(schedule, geometry[None])[:1]
+        struct.geometry = by_block(shared, vector, device).reshape(
+            (schedule.groups, at.GEOMETRY)
+        )
+        struct.inertia = by_block(laid_inertia, vector, device)
+        struct.actuator = by_block(
+            _in_lanes(schedule, _actuator(tree, actuators or {})), vector, device
         )
     return LaneProgram(struct, schedule, tree, scalar, device, alignment)
+
+
+def by_block(values: Floats, vector: Any, device: wp.Device) -> wp.array[Any]:
+    """Return what each set of lanes has of its own on a device, as vectors.
+
+    On a GPU sets of lanes, one a thread, lie side by side in memory, so that threads
+    read together.
+
+    Args:
+        values: Shape (blocks, m, k × numbers of a vector / width, width).
+        vector: Warp's type, of which each of the m has k.
+        device: Where to.
+
+    Returns:
+        An array indexed [block, m, k].
+    """
+    blocks, rows = values.shape[:2]
+    shape = tuple(vector._shape_)
+    number = wp.dtype_to_numpy(vector._wp_scalar_type_)
+    split = np.asarray(values, dtype=number).reshape(blocks, rows, -1, *shape)
+    if not device.is_cuda or blocks == 1:
+        return wp.array(np.ascontiguousarray(split), dtype=vector, device=device)
+    moved = np.ascontiguousarray(np.moveaxis(split, 0, 2))
+    return wp.array(moved, dtype=vector, device=device).transpose([2, 0, 1])
+
+
+def zeros_by_block(
+    blocks: int, rows: int, k: int, vector: Any, device: wp.Device
+) -> wp.array[Any]:
+    """Return zeros indexed [block, row, k], laid out as by :func:`by_block`."""
+    if not device.is_cuda:
+        return wp.zeros((blocks, rows, k), dtype=vector, device=device)
+    return wp.zeros((rows, k, blocks), dtype=vector, device=device).transpose([2, 0, 1])
 
 
 def working_memory(
@@ -188,32 +224,65 @@ def working_memory(
     return scratch, raw
 
 
-def _parameters(
-    tree: TreeArrays, drives: Mapping[int, Floats]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return parameters (nbodies, slots, 3), and the alignment of axes."""
+def _in_lanes(schedule: Schedule, values: Floats) -> Floats:
+    """Lay out values (..., robots, nbodies, k) as (..., blocks, groups, k, width)."""
+    body, width = schedule.body, schedule.width
+    if schedule.robots == 1:
+        return np.moveaxis(values[..., body, :], -2, -1)
+    robots = values.shape[-3]
+    blocks = -(-robots // width)
+    rows = np.minimum(np.arange(blocks * width), robots - 1)
+    laid = values[..., rows, :, :][..., body[:, 0], :]
+    split = laid.reshape(*values.shape[:-3], blocks, width, *laid.shape[-2:])
+    return np.moveaxis(split, -3, -1)
+
+
+def _geometry(tree: TreeArrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return geometry (nbodies, slots × 3), and the alignment of axes."""
     axes = in_kernel_axes(tree)
     turn = np.where(tree.kind == PRISMATIC, 0.0, 1.0)
     slide = np.where(tree.kind == HELICAL, tree.pitch, 1.0 - turn)
-    table = np.zeros((len(tree.parent), PARAMETERS, 3))
+    table = np.zeros((len(tree.parent), at.GEOMETRY, 3))
     for column, slot in enumerate((at.P_X, at.P_Y, at.P_Z)):
         table[:, slot] = axes.rotation[:, :, column]
     table[:, at.P_TRANSLATION] = axes.translation
-    table[:, at.P_MOMENT] = axes.moment
-    table[:, at.P_INERTIA] = np.diagonal(axes.inertia, axis1=1, axis2=2)
-    table[:, at.P_INERTIA_OFF] = axes.inertia[:, [1, 0, 0], [2, 2, 1]]
-    table[:, at.P_MASS] = np.stack([tree.mass, turn, slide], axis=1)
-    table[:, at.P_LIMIT] = (UNLIMITED, UNLIMITED, 0.0)
-    table[:, at.P_STOP] = (-UNLIMITED, UNLIMITED, 0.0)
-    table[:, at.P_MODE] = (0.0, 0.0, 1.0)
-    for slot, values in drives.items():
-        table[:, slot] = np.clip(values, -UNLIMITED, UNLIMITED)
-    # lanes with nothing to do: a body of no mass whose joint has some inertia
+    table[:, at.P_MOTION, :2] = np.stack([turn, slide], axis=1)
     table[EMPTY] = 0.0
     for row, slot in enumerate((at.P_X, at.P_Y, at.P_Z)):
         table[EMPTY, slot, row] = 1.0
-    table[EMPTY, at.P_GAIN, 2] = 1.0
-    table[EMPTY, at.P_MODE, 2] = 1.0
-    table[EMPTY, at.P_LIMIT, :2] = UNLIMITED
-    table[EMPTY, at.P_STOP, :2] = (-UNLIMITED, UNLIMITED)
-    return table, axes.alignment
+    return table.reshape(len(table), -1), axes.alignment
+
+
+def _inertia(
+    tree: TreeArrays, alignment: NDArray[np.float64], own: Inertias | None
+) -> NDArray[np.float64]:
+    """Return inertias (n, nbodies, slots × 3); lanes with nothing to do have none."""
+    given = own or Inertias(tree.mass[None], tree.com[None], tree.inertia[None])
+    mass, com, about_com = (np.asarray(part, dtype=np.float64) for part in given)
+    moment, inertia = turned_inertias(alignment, mass, com, about_com)
+    table = np.zeros((*mass.shape, at.INERTIAS, 3))
+    table[:, :, at.P_MOMENT] = moment
+    table[:, :, at.P_INERTIA] = np.diagonal(inertia, axis1=2, axis2=3)
+    table[:, :, at.P_INERTIA_OFF] = inertia[:, :, [1, 0, 0], [2, 2, 1]]
+    table[:, :, at.P_MASS, 0] = mass
+    table[:, EMPTY] = 0.0
+    return table.reshape(*mass.shape, -1)
+
+
+def _actuator(tree: TreeArrays, actuators: Mapping[int, Floats]) -> NDArray[np.float64]:
+    """Return actuators (n, nbodies, slots × 3)."""
+    rows = {slot: np.asarray(values) for slot, values in actuators.items()}
+    robots = max((len(v) for v in rows.values() if v.ndim == 3), default=1)
+    table = np.zeros((robots, len(tree.parent), at.ACTUATORS, 3))
+    table[:, :, at.P_LIMIT] = (UNLIMITED, UNLIMITED, 0.0)
+    table[:, :, at.P_STOP] = (-UNLIMITED, UNLIMITED, 0.0)
+    table[:, :, at.P_MODE] = (0.0, 0.0, 1.0)
+    for slot, values in rows.items():
+        table[:, :, slot] = np.clip(values, -UNLIMITED, UNLIMITED)
+    # a lane with nothing to do has a joint of some inertia
+    table[:, EMPTY] = 0.0
+    table[:, EMPTY, at.P_GAIN, 2] = 1.0
+    table[:, EMPTY, at.P_MODE, 2] = 1.0
+    table[:, EMPTY, at.P_LIMIT, :2] = UNLIMITED
+    table[:, EMPTY, at.P_STOP, :2] = (-UNLIMITED, UNLIMITED)
+    return table.reshape(robots, len(tree.parent), -1)

@@ -1,62 +1,43 @@
-"""Worlds in motion: state on a device, many steps a launch, records back.
+"""Worlds in motion: state on a device, many steps a launch, results in plain layout.
 
-What this module is given is plain arrays; what they mean is the business of the room
-that simulates.
+What this module is given is plain arrays; what they mean is the business of the package
+that simulates. Results are in Pinocchio's layout, one row a robot, and stay on the
+device; on the CPU NumPy sees the same memory.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
 
+from equipoise.errors import ShapeError
+from equipoise.kernels.advance import ALL, MOTION
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.joints import FLOATING
-from equipoise.kernels.lane_memory import RECORDS
-from equipoise.kernels.lane_state import read_motion, state_in_lanes
+from equipoise.kernels.lane_state import state_in_lanes
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
-from equipoise.kernels.program import Floats, SideBySide, make_program, working_memory
-from equipoise.kernels.runtime import lane_width, launch, thread_count
+from equipoise.kernels.program import (
+    Floats,
+    Inertias,
+    SideBySide,
+    by_block,
+    make_program,
+    working_memory,
+)
+from equipoise.kernels.rows import BASE_DOF, OUTPUTS, Rows, make_rows
+from equipoise.kernels.runtime import Recorded, record, thread_count
 from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
 from equipoise.kernels.touch import WORK
 from equipoise.kernels.tree import TreeArrays
+from equipoise.kernels.watch import Watch
 
-
-class Record(NamedTuple):
-    """What is known of n robots at m times.
-
-    Attributes:
-        q: Configurations, shape (m, n, nq).
-        v: Velocities, shape (m, n, nv).
-        a: Accelerations of the last step, shape (m, n, nv).
-        effort: Of drives, zero for free bodies, shape (m, n, nv).
-        force: On points in the last step [N], shape (m, n, npoints, 3).
-    """
-
-    q: Floats
-    v: Floats
-    a: Floats
-    effort: Floats
-    force: Floats
-
-
-class Failure(NamedTuple):
-    """A world that left all bounds.
-
-    Attributes:
-        robot: Which of the batch.
-        step: After how many steps of the last call.
-        body: Which body was worst.
-    """
-
-    robot: int
-    step: int
-    body: int
+PARTS = ("position", "velocity", "torque")
 
 
 class _Share(NamedTuple):
@@ -67,31 +48,40 @@ class _Share(NamedTuple):
     memory: tuple[wp.array[Any], wp.array[Any], wp.array[Any]]
 
 
-class _Results(NamedTuple):
-    """Where a launch writes to: records, forces on points, failures."""
-
-    record: wp.array[Any]
-    force: wp.array[Any]
-    failure: wp.array[Any]
-
-
 class Rollout:
-    """Robots of one kind, each in its own copy of one world."""
+    """Robots of one kind, each in its own world.
+
+    Attributes:
+        robots: How many.
+        program: The robots' tree in lanes.
+        command: What actuators are told, three arrays of shape (rows, n, joints):
+            position, velocity, torque. One row holds, the others are those before it.
+        newest: Which row of ``command`` holds.
+        rows: What is known after the last :meth:`step`.
+        delay: From command to actuator [steps], shape (n,) or (1,).
+        watch: Falls, divergence, and what is measured.
+    """
 
     def __init__(
         self,
         tree: TreeArrays,
         nq: int,
         robots: int,
-        drives: Mapping[int, Floats],
+        actuators: Mapping[int, Floats],
         points: PointArrays,
+        contacts: int,
         pushes: PushArrays,
-        ground: GroundArrays,
+        terrains: Sequence[GroundArrays],
         *,
         dt: float,
         gravity: float,
         scalar: Any,
         device: wp.Device,
+        side_by_side: SideBySide = "robots",
+        inertias: Inertias | None = None,
+        terrain_of: Ints | None = None,
+        delay: Ints | None = None,
+        hold: int = 1,
         effect: Any = None,
         threads: int = 1,
     ) -> None:
@@ -101,41 +91,65 @@ class Rollout:
             tree: The robot's bodies, then boxes.
             nq: Length of a configuration, boxes included.
             robots: How many there are.
-            drives: Of joints, by slot of ``articulated``, each (nbodies, 3).
+            actuators: Of joints, by slot of ``articulated``, each (nbodies, 3), or
+                (robots, nbodies, 3) where robots differ.
             points: What can touch.
+            contacts: How many of the points are the robot's, on each surface.
             pushes: Forces from outside.
-            ground: What all stand on.
+            terrains: What robots stand on.
             dt: Time step [s].
             gravity: Downwards [m/s²].
             scalar: Warp's number type.
             device: Where to compute.
-            effect: Warp function of (time, joint, position, velocity) that returns an
-                effort to add, or None.
+            side_by_side: Limbs of one robot, or whole robots, in lanes.
+            inertias: Of robots that differ.
+            terrain_of: Which terrain each robot stands on, shape (robots,); the first
+                for all unless given.
+            delay: From command to actuator [steps], shape (robots,) or (1,).
+            hold: For how many steps a row of ``command`` holds.
+            effect: Warp function of (time, joint, position, velocity) that returns a
+                torque to add, or None.
             threads: Of the CPU, among which robots are shared out.
         """
-        self.nq, self.robots, self.steps = nq, robots, 0
-        width = lane_width(device, scalar)
-        side_by_side: SideBySide = "robots" if robots >= width > 1 else "limbs"
-        self.program = make_program(tree, scalar, device, side_by_side, drives)
-        self.blocks = self.program.blocks(robots)
-        self._device, self._number = device, wp.dtype_to_numpy(scalar)
-        self._vector = make_lanes(scalar, width).Lanes3
+        self.robots, self._nq, self._scalar, self._device = robots, nq, scalar, device
+        self.program = make_program(
+            tree, scalar, device, side_by_side, actuators, inertias
+        )
+        self._blocks = self.program.blocks(robots)
+        self._number = wp.dtype_to_numpy(scalar)
+        self._lanes3 = make_lanes(scalar, self.program.width).Lanes3
         self._hinges = np.flatnonzero(tree.kind != FLOATING)
-        scene = Scene(self.program, effect)
+        self._joints = int(np.sum(tree.idx_v[self._hinges] >= BASE_DOF))
+        self._scene = scene = Scene(self.program, effect)
         self._kernels = scene.kernels
-        self._ground = upload_ground(ground, scalar, device)
-        self._npoints = len(points.body)
-        self._points = scene.points(points, self.blocks)
-        count = 1 if device.is_cuda else max(min(threads, self.blocks), 1)
-        edges = [self.blocks * part // count for part in range(count + 1)]
+        where = np.zeros(1, np.int32) if terrain_of is None else terrain_of
+        self._ground = upload_ground(terrains, where, scalar, device)
+        self._points = scene.points(points, self._blocks)
+        self._contacts = contacts
+        surfaces = len(points.block_body) + 1
+        count = 1 if device.is_cuda else max(min(threads, self._blocks), 1)
+        edges = [self._blocks * part // count for part in range(count + 1)]
         self._shares = []
         for first, last in itertools.pairwise(edges):
             world = scene.world(pushes, dt, gravity)
-            world.first_block, world.blocks = first, last
+            world.first_block, world.blocks, world.robots = first, last, robots
+            world.contacts, world.surfaces = contacts, surfaces
             self._shares.append(self._share(world, thread_count(device, last - first)))
-        self._state = self._on_device(np.zeros((0, 0, 0, 3, width)))
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self.delay = np.zeros(1, np.int32) if delay is None else delay
+        self._hold = hold
+        self._history = -(-int(self.delay.max(initial=0)) // hold)
         self._nothing_added = self._added(np.zeros((1, tree.nv)))
-        self._results: dict[int, _Results] = {}
+        nothing = np.zeros((robots, nq)), np.zeros((robots, tree.nv))
+        self._state = by_block(
+            state_in_lanes(self.program, *nothing), self._lanes3, device
+        )
+        self.watch = Watch(self._kernels, robots, scalar, device)
+        self.rows = self._make_rows(1)
+        self._commands = self._make_commands(self._history + 1, robots, hold)
+        self.command = tuple(getattr(self._commands, name) for name in PARTS)
+        self.newest = self._history
+        self._recorded: dict[tuple[int, int], list[Recorded]] = {}
 
     def _share(self, world: Any, threads: int) -> _Share:
         with lock:
@@ -147,63 +161,212 @@ class Rollout:
             )
         return _Share(threads, world, (scratch, raw, notes))
 
-    def reset(self, q: Floats, v: Floats) -> None:
-        """Put the robots somewhere, at time zero.
+    def _make_rows(self, count: int) -> Rows:
+        return make_rows(
+            count,
+            self.robots,
+            self._nq,
+            self.program.tree.nv,
+            self._contacts,
+            self._scalar,
+            self._kernels.vec3,
+            self._device,
+        )
+
+    def _make_commands(self, rows: int, robots: int, hold: int) -> Any:
+        with lock:
+            commands = self._kernels.Commands()
+            for name in PARTS:
+                array = wp.zeros(
+                    (rows, robots, max(self._joints, 1)),
+                    dtype=self._scalar,
+                    device=self._device,
+                )
+                setattr(commands, name, array)
+            commands.hold = hold
+            commands.first = wp.array([rows - 1], dtype=wp.int32, device=self._device)
+            commands.delay = wp.array(self.delay, dtype=wp.int32, device=self._device)
+        return commands
+
+    def reset(
+        self, q: Floats, v: Floats, held: Floats, which: Ints | None = None
+    ) -> None:
+        """Put robots somewhere, at time zero.
 
         Args:
-            q: Configurations, shape (robots, nq).
+            q: Configurations of all robots, shape (robots, nq).
             v: Velocities, shape (robots, nv).
+            held: Positions that actuators hold until they are told, (robots, joints).
+            which: Which robots, all unless given; the others go on.
         """
-        self._state = self._on_device(state_in_lanes(self.program, q, v))
+        laid = by_block(state_in_lanes(self.program, q, v), self._lanes3, self._device)
+        self.watch.reset(which)
+        if which is not None:
+            self._reset_some(laid, held, which)
+            return
+        wp.copy(self._state, laid)
         self._points.state.zero_()
-        self.steps = 0
+        told = np.broadcast_to(held, (self._history + 1, *held.shape))
+        self.command[0].assign(np.ascontiguousarray(told, self._number))
+        for array in self.command[1:]:
+            array.zero_()
+        self.newest = self._history
+        self._commands.first.fill_(self.newest)
+
+    def _reset_some(self, laid: wp.array[Any], held: Floats, which: Ints) -> None:
+        """Put some robots somewhere; through the host, as it is seldom done."""
+        copies = self.program.schedule.robots
+        state, new = self._state.numpy(), laid.numpy()
+        touching = self._points.state.numpy()
+        for block, lane in zip(*np.divmod(which, copies), strict=True):
+            lanes = slice(None) if copies == 1 else lane
+            state[block, ..., lanes] = new[block, ..., lanes]
+            touching[block, lane::copies] = 0.0
+        self._state.assign(state)
+        self._points.state.assign(touching)
+        for number, array in enumerate(self.command):
+            values = array.numpy()
+            values[:, which] = held[which] if number == 0 else 0.0
+            array.assign(values)
+
+    def tell(self, command: Sequence[Any]) -> None:
+        """Copy position, velocity and torque into the newest row of ``command``.
+
+        Args:
+            command: Arrays of shape (n, joints) or (joints,), on the host or by DLPack.
+        """
+        for name, array, values in zip(PARTS, self.command, command, strict=True):
+            target = array[self.newest]
+            if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
+                rows = np.asarray(values, dtype=self._number)
+                wide = np.broadcast_to(rows, target.shape)
+                target.assign(np.ascontiguousarray(wide))
+                continue
+            source: Any = values
+            if not isinstance(values, wp.array):
+                source = wp.from_dlpack(values)
+            if source.shape != target.shape or source.dtype is not self._scalar:
+                raise ShapeError(
+                    f"command: {name} has shape {tuple(source.shape)} and type "
+                    f"{source.dtype.__name__}; {tuple(target.shape)} and "
+                    f"{self._scalar.__name__} are needed"
+                )
+            wp.copy(target, source)
+
+    def prepare_again(self) -> None:
+        """Forget launches that were prepared, after a change of what is watched."""
+        self._recorded.clear()
+
+    def step(self, steps: int, contacts: bool = True) -> None:
+        """Do steps with the commands that are there; results go to ``rows``.
+
+        Args:
+            steps: How many; the command holds for them.
+            contacts: Whether contacts and CoM are written, and falls looked for.
+        """
+        key = (steps, ALL if contacts else MOTION)
+        if key not in self._recorded:
+            self._recorded[key] = [
+                self._record(share, *key, steps, self._commands, None, self.rows)
+                for share in self._shares
+            ]
+        self._run(self._recorded[key])
+
+    def shift(self) -> None:
+        """Begin a new row of ``command``, which is as the one before until changed."""
+        if self._history == 0:
+            return
+        before, self.newest = self.newest, (self.newest + 1) % (self._history + 1)
+        for array in self.command:
+            wp.copy(array[self.newest], array[before])
+        self._commands.first.fill_(self.newest)
 
     def advance(
-        self, commands: Floats, steps: int, every: int, added: Floats | None = None
-    ) -> tuple[Record, list[Failure]]:
-        """Do steps.
+        self,
+        commands: tuple[Floats, Floats, Floats],
+        steps: int,
+        every: int,
+        added: Floats | None = None,
+    ) -> Rows:
+        """Do steps with a table of commands.
 
         Args:
-            commands: Position, velocity and effort of joints, shape (steps or 1,
-                robots or 1, nv, 3); rows of free bodies do not matter.
+            commands: Position, velocity and torque, shape (rows, robots or 1, joints)
+                each: one row for all steps, or one for each step, after as many as the
+                longest delay.
             steps: How many.
-            every: How many steps lie between records; divides ``steps``.
+            every: How many steps lie between rows; divides ``steps``.
             added: Forces that nobody commanded, the same in all steps, shape (robots
                 or 1, nv): of the base in world axes at its origin, and of joints.
 
         Returns:
-            Records, and worlds that left all bounds, whose records mean nothing.
+            Rows of their own.
         """
-        tree = self.program.tree
-        moving = np.zeros((*commands.shape[:2], len(tree.parent), 3), self._number)
-        moving[:, :, self._hinges] = commands[:, :, tree.idx_v[self._hinges]]
-        told = self._on_device(self.program.in_lanes(moving))
-        given = self._nothing_added if added is None else self._added(added)
-        results = self._room_for(steps // every)
+        history = len(commands[0]) - steps if len(commands[0]) > 1 else 0
+        with lock:
+            told = self._kernels.Commands()
+            for name, values in zip(PARTS, commands, strict=True):
+                rows = np.ascontiguousarray(values, self._number)
+                if rows.size == 0:
+                    rows = np.zeros((1, 1, 1), self._number)
+                array: wp.array[Any] = wp.array(
+                    rows,
+                    dtype=self._scalar,
+                    device=self._device,
+                    copy=self._device.is_cuda,
+                )
+                setattr(told, name, array)
+            told.hold = 1 if len(commands[0]) > 1 else steps + 1
+            told.first = wp.array([max(history, 0)], wp.int32, device=self._device)
+            told.delay = self._commands.delay
+            if len(commands[0]) == 1:
+                told.delay = wp.zeros(1, dtype=wp.int32, device=self._device)
+        given = None if added is None else self._added(added)
+        results = self._make_rows(steps // every)
+        self._run(
+            [
+                self._record(share, steps, ALL, every, told, given, results)
+                for share in self._shares
+            ]
+        )
+        return results
 
-        def work(share: _Share) -> None:
+    def _record(
+        self,
+        share: _Share,
+        steps: int,
+        report: int,
+        every: int,
+        commands: Any,
+        added: wp.array[Any] | None,
+        rows: Rows,
+    ) -> Recorded:
+        """Prepare a launch of so many steps."""
+        with lock:
+            outputs = self._kernels.Outputs()
+            for name in OUTPUTS:
+                setattr(outputs, name, getattr(rows, name))
             world = share.world
-            world.start, world.steps, world.every = self.steps, steps, every
+            world.steps, world.every, world.report = steps, every, report
             inputs = [
                 self.program.struct,
                 world,
                 self._points,
                 self._ground,
-                told,
-                given,
+                commands,
+                self._nothing_added if added is None else added,
                 self._state,
                 *share.memory,
-                *results,
+                outputs,
+                self.watch.struct,
             ]
-            launch(self._kernels.advance, share.threads, inputs, self._device)
+            return record(self._kernels.advance, share.threads, inputs, self._device)
 
-        if len(self._shares) == 1:
-            work(self._shares[0])
+    def _run(self, launches: list[Recorded]) -> None:
+        if self._pool is None:
+            launches[0].run()
         else:
-            with ThreadPoolExecutor(len(self._shares)) as pool:
-                list(pool.map(work, self._shares))
-        self.steps += steps
-        return self._read(results, steps // every), self._failures(results)
+            list(self._pool.map(Recorded.run, launches))
 
     def _added(self, added: Floats) -> wp.array[Any]:
         """Lay out forces that nobody commanded."""
@@ -211,58 +374,4 @@ class Rollout:
         extra = np.zeros((len(added), len(tree.parent), 6))
         extra[:, 1] = added[:, :6]
         extra[:, self._hinges, 0] = added[:, tree.idx_v[self._hinges]]
-        laid = self.program.in_lanes(extra)
-        return self._on_device(laid.reshape(*laid.shape[:2], 2, 3, self.program.width))
-
-    def _room_for(self, rows: int) -> _Results:
-        """Return where so many records go; for one record always the same place."""
-        if rows in self._results:
-            self._results[rows].failure.zero_()
-            return self._results[rows]
-        device, vec3 = self._device, self._kernels.vec3
-        many = rows * self.blocks
-        with lock:
-            room = _Results(
-                wp.zeros(
-                    (many, self.program.schedule.groups, RECORDS),
-                    dtype=self._vector,
-                    device=device,
-                ),
-                wp.zeros((many, self._points.count), dtype=vec3, device=device),
-                wp.zeros((self.blocks, 3), dtype=wp.int32, device=device),
-            )
-        if rows == 1:
-            self._results[rows] = room
-        return room
-
-    def _read(self, results: _Results, rows: int) -> Record:
-        program, robots = self.program, self.robots
-        groups, width = program.schedule.groups, program.width
-        record = results.record.numpy()
-        split = record.reshape(rows, self.blocks, groups, -1, width)
-        motion = read_motion(program, split, robots, self.nq)
-        copies = program.schedule.robots
-        force = results.force.numpy()
-        force = force.reshape(rows, self.blocks, self._npoints, copies, 3)
-        force = np.moveaxis(force, 3, 2).copy()  # the room is used again
-        force = force.reshape(rows, self.blocks * copies, self._npoints, 3)
-        return Record(*motion, force[:, :robots])
-
-    def _failures(self, results: _Results) -> list[Failure]:
-        schedule = self.program.schedule
-        failure: Ints = results.failure.numpy()
-        found = []
-        for block in np.flatnonzero(failure[:, 0]):
-            step, group, lane = (int(value) for value in failure[block])
-            robot = int(block) * schedule.robots + int(schedule.robot[group, lane])
-            robot = min(robot, self.robots - 1)
-            found.append(Failure(robot, step, int(schedule.body[group, lane])))
-        return found
-
-    def _on_device(self, values: Floats) -> wp.array[Any]:
-        """Return vectors in lanes on the device, memory of their own."""
-        rows = np.ascontiguousarray(values, dtype=self._number)
-        with lock:
-            return wp.array(
-                rows, dtype=self._vector, device=self._device, copy=self._device.is_cuda
-            )
+        return by_block(self.program.in_lanes(extra), self._lanes3, self._device)

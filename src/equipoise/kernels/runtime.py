@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +145,27 @@ def empty_result(
     return wp.array(values, dtype=scalar, device=device, copy=False)
 
 
-def launch(
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A launch that is ready and can be run again and again.
+
+    Attributes:
+        command: Warp's own record of it.
+        inputs: Its arguments, kept alive.
+    """
+
+    command: Any
+    inputs: Sequence[Any]
+
+    def run(self) -> None:
+        """Run the kernel; on a GPU, begin to."""
+        self.command.launch()
+
+
+def record(
     kernel: wp.Kernel, threads: int, inputs: Sequence[Any], device: wp.Device
-) -> None:
-    """Run a kernel, saying so in the log if it must be compiled first.
+) -> Recorded:
+    """Prepare a launch, saying so in the log if the kernel must be compiled first.
 
     Threads wait for each other while Warp prepares the launch, not while the CPU
     runs the kernel: kernels without tiles share no memory but their arguments.
@@ -159,21 +177,27 @@ def launch(
     with lock, wp.ScopedLogLevel(wp.LOG_WARNING):
         _announce_compilation(kernel, device.alias, block)
         try:
-            prepared = wp.launch(
+            command = wp.launch(
                 kernel,
                 dim=threads,
                 inputs=inputs,
                 device=device,
                 block_dim=block,
-                record_cmd=device.is_cpu,
+                record_cmd=True,
             )
         except OSError as error:
             raise EquipoiseError(
                 f"kernels cannot be compiled into {wp.config.kernel_cache_dir} "
                 f"({error}); set WARP_CACHE_PATH to a folder that can be written"
             ) from error
-    if prepared is not None:  # a GPU has already begun
-        prepared.launch()
+    return Recorded(command, inputs)
+
+
+def launch(
+    kernel: wp.Kernel, threads: int, inputs: Sequence[Any], device: wp.Device
+) -> None:
+    """Run a kernel once; see :func:`record`."""
+    record(kernel, threads, inputs, device).run()
 
 
 @once

@@ -9,10 +9,11 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
+from equipoise.kernels.advance import make_advance
 from equipoise.kernels.joints import FLOATING
 from equipoise.kernels.once import lock
-from equipoise.kernels.program import Floats, LaneProgram
-from equipoise.kernels.stepper import TRIES, make_stepper
+from equipoise.kernels.program import Floats, LaneProgram, by_block, zeros_by_block
+from equipoise.kernels.stepper import TRIES
 from equipoise.kernels.touch import GROUND, STATE
 
 Ints = NDArray[np.int32]
@@ -26,7 +27,7 @@ class PointArrays:
         body: Of each point, shape (npoints,).
         position: In body coordinates [m], shape (npoints, 3).
         material: Stiffness [N/m], damping [N s/m], static and dynamic friction,
-            shape (npoints, 4).
+            shape (robots or 1, npoints, 4).
         surface: Number of the block that it may touch, or ``GROUND``, (npoints,).
         block_body: Body that each block is, 0 for fixed ones, shape (nblocks,).
         block_centre: Of fixed ones [m], shape (nblocks, 3).
@@ -53,8 +54,8 @@ class PushArrays:
     Attributes:
         body: That they act on, shape (npushes,).
         point: Where, in body coordinates [m], shape (npushes, 3).
-        force: In world axes [N], shape (npushes, 3).
-        window: From when to when [s], shape (npushes, 2).
+        force: In world axes [N], shape (robots or 1, npushes, 3).
+        window: From when to when [s], shape (robots or 1, npushes, 2).
     """
 
     body: Ints
@@ -69,7 +70,7 @@ class Scene:
     Attributes:
         program: The robots' tree in lanes.
         has_effect: Whether there is an effect that a user added.
-        kernels: Structs and kernels of the stepper.
+        kernels: The kernel ``advance`` and its structs.
     """
 
     def __init__(self, program: LaneProgram, effect: Any) -> None:
@@ -80,7 +81,7 @@ class Scene:
             effect: Warp function compiled into the kernel, or None.
         """
         self.program, self.has_effect = program, effect is not None
-        self.kernels = make_stepper(program.scalar, program.width, effect)
+        self.kernels = make_advance(program.scalar, program.width, effect)
         bodies = range(1, len(program.tree.parent))
         self._robots = range(program.schedule.robots)
         self._place = {
@@ -96,7 +97,6 @@ class Scene:
     def points(self, points: PointArrays, blocks: int) -> Any:
         """Return the struct ``Points``, with room for the state of sets of lanes."""
         order = [(k, robot) for k in range(len(points.body)) for robot in self._robots]
-        which = [k for k, _ in order]
         copies = len(self._robots)
         numbers = []
         for k, robot in order:
@@ -109,9 +109,10 @@ class Scene:
                     surface if surface == GROUND else surface * copies + robot,
                 )
             )
-        figures = np.zeros((len(points.body), 3, 3))
-        figures[:, 0] = self._in_kernel_axes(points.body, points.position)
-        figures[:, 1:, :2] = np.reshape(points.material, (-1, 2, 2))
+        robots, count = points.material.shape[:2]
+        figures = np.zeros((robots, count, 3, 3))
+        figures[:, :, 0] = self._in_kernel_axes(points.body, points.position)
+        figures[:, :, 1:, :2] = points.material.reshape(robots, count, 2, 2)
         count = len(points.block_body)
         block_order = [(n, robot) for n in range(count) for robot in self._robots]
         block_numbers = [
@@ -131,28 +132,26 @@ class Scene:
             struct = self.kernels.Points()
             struct.count = len(order)
             struct.number = self._array(numbers, wp.int32, 2)
-            struct.figure = self._array(figures[which], vec3, 2)
+            struct.figure = self._by_block(figures)
             struct.block_number = self._array(block_numbers, wp.int32, 2)
             struct.block_figure = self._array(
                 block_figures[[n for n, _ in block_order]], vec3, 2
             )
-            struct.state = wp.zeros(
-                (blocks, max(len(order), 1), STATE),
-                dtype=vec3,
-                device=self.program.device,
+            struct.state = zeros_by_block(
+                blocks, max(len(order), 1), STATE, vec3, self.program.device
             )
         return struct
 
     def world(self, pushes: PushArrays, dt: float, gravity: float) -> Any:
         """Return the struct ``World``; which steps and lanes is for the caller."""
         schedule, tree = self.program.schedule, self.program.tree
-        order = [(k, robot) for k in range(len(pushes.body)) for robot in self._robots]
+        count = len(pushes.body)
+        order = [(k, robot) for k in range(count) for robot in self._robots]
         which = [k for k, _ in order]
         places = [self._place[int(pushes.body[k]), robot] for k, robot in order]
-        window = np.zeros((len(pushes.body), 3))
-        window[:, :2] = np.reshape(pushes.window, (-1, 2))
-        joint = np.where(tree.kind == FLOATING, -1, tree.idx_v - 6)
-        joint[0] = -1
+        force = pushes.force[:, :, None]
+        window = np.zeros((len(pushes.window), count, 1, 3))
+        window[..., :2] = pushes.window[:, :, None]
         boxes = (tree.kind == FLOATING)[schedule.body] & (schedule.body > 1)
         points = self._in_kernel_axes(pushes.body, pushes.point)
         vec3 = self.kernels.vec3
@@ -165,11 +164,28 @@ class Scene:
             world.push_group = self._array([g for g, _ in places], wp.int32)
             world.push_lane = self._array([lane for _, lane in places], wp.int32)
             world.push_point = self._array(points[which], vec3)
-            force = np.reshape(pushes.force, (-1, 3))
-            world.push_force = self._array(force[which], vec3)
-            world.push_time = self._array(window[which], vec3)
-            world.joint_of = self._array(joint[schedule.body], wp.int32, 2)
+            for name, values in (("push_force", force), ("push_time", window)):
+                laid = self._by_block(values)
+                setattr(world, name, laid.reshape(laid.shape[:2]))
         return world
+
+    def _by_block(self, values: Floats) -> wp.array[Any]:
+        """Return what each of m items of robots has, indexed [block, m × copies, k].
+
+        Args:
+            values: Shape (robots or 1, m, k, 3).
+        """
+        robots, count, k = values.shape[:3]
+        copies = len(self._robots)
+        if count == 0:
+            return by_block(
+                np.zeros((1, 1, k, 3)), self.kernels.vec3, self.program.device
+            )
+        blocks = 1 if robots == 1 else self.program.blocks(robots)
+        rows = np.minimum(np.arange(blocks * copies), robots - 1)
+        split = values[rows].reshape(blocks, copies, count, k, 3)
+        laid = np.moveaxis(split, 1, 2).reshape(blocks, count * copies, k, 3)
+        return by_block(laid, self.kernels.vec3, self.program.device)
 
     def _in_kernel_axes(self, body: Ints, position: Floats) -> Floats:
         rows = np.reshape(position, (-1, 3))

@@ -1,4 +1,4 @@
-"""Many steps of many worlds in one launch."""
+"""One step of a world: forces, accelerations, integration."""
 
 # Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
@@ -10,12 +10,11 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     ACCELERATION,
+    BUSY,
     FORCE,
-    FREE,
     HANDLE,
     HANDLE_TURN,
     JOINT,
-    KIND,
     LINKS,
     MOMENT,
     OMEGA,
@@ -24,34 +23,40 @@ from equipoise.kernels.articulated import (
     QUATERNION_W,
     SOLUTION,
     SPIN,
+    V_AT,
     VELOCITY,
     make_articulated,
 )
 from equipoise.kernels.drives import make_drives
 from equipoise.kernels.ground import make_ground
 from equipoise.kernels.lane_matrices import make_lane_matrices
-from equipoise.kernels.lane_memory import make_lane_memory
+from equipoise.kernels.lane_state import make_lane_state
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
-from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.touch import PRESSURE, ROOT_GROUP, make_touch
+from equipoise.kernels.touch import LANE, ROOT_GROUP, make_touch
 
-# Accelerations above this are no motion [rad/s² or m/s²].
-WILDEST = 1e9
-# A step is tried again if contact would pull or a drive go beyond its limit, but not
-# more often than this.
+# A step is tried again if contact would pull or an actuator go beyond its limit, but
+# not more often than this.
 TRIES = 4
+BASE_DOF = 6
 
 
 @once
 def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
-    """Return the struct ``World`` and the kernel ``advance``.
+    """Return the structs ``World``, ``Commands`` and ``Points``, and one step.
+
+    - ``step(program, world, points, ground, commands, added, rows, time, block,
+      scratch, raw, work, t)``: do one step; return the sum of accelerations in
+      each lane
+    - ``rows_now(program, commands, block, done, robots)``: which row of commands each
+      lane is told
+    - ``size_of(scratch, g, t)``: the size of free bodies' accelerations
 
     Args:
         scalar: Number type.
         width: How many lanes there are.
-        effect: A Warp function of (time, joint, position, velocity) that returns an
-            effort to add, or None.
+        effect: A Warp function of (time, joint, position, velocity) that returns a
+            torque to add, or None.
     """
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
@@ -67,13 +72,13 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     Points, press, feel = touch.Points, touch.press, touch.feel
     react, settle = touch.react, touch.settle
     arm_of, pull = touch.arm_of, touch.pull
-    memory = make_lane_memory(scalar, width)
-    load_state, store_state, keep = memory.load_state, memory.store_state, memory.keep
+    robot_of = make_lane_state(scalar, width).robot_of
     Ground = make_ground(scalar).Ground
+    Rows = wp.types.vector(length=width, dtype=wp.int32)
     vec3 = wp.types.vector(length=3, dtype=scalar)
+    busy_at, v_at = LINKS + BUSY * width, LINKS + V_AT * width
     one = scalar(1.0)
     half = scalar(0.5)
-    wildest = scalar(WILDEST)
 
     @wp.func
     def nothing(time: scalar, joint: int, position: scalar, velocity: scalar) -> scalar:
@@ -85,11 +90,14 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     class World:
         dt: scalar
         gravity: scalar
-        start: int
         steps: int
         every: int
+        report: int
         first_block: int
         blocks: int
+        robots: int
+        contacts: int
+        surfaces: int
         robot_groups: int
         tries: int
         # forces from outside: where, how much, from when to when
@@ -97,10 +105,19 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         push_group: wp.array[int]
         push_lane: wp.array[int]
         push_point: wp.array[vec3]
-        push_force: wp.array[vec3]
-        push_time: wp.array[vec3]
-        joint_of: wp.array2d[int]
+        push_force: wp.array2d[vec3]
+        push_time: wp.array2d[vec3]
         effects: int
+
+    @wp.struct
+    class Commands:
+        position: wp.array3d[scalar]
+        velocity: wp.array3d[scalar]
+        torque: wp.array3d[scalar]
+        # a row holds for so many steps; which one holds first; late by so many steps
+        hold: int
+        first: wp.array[int]
+        delay: wp.array[int]
 
     @wp.func
     def integrate_free(g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int) -> None:
@@ -148,19 +165,64 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         return total + wp.abs(spin[0]) + wp.abs(spin[1]) + wp.abs(spin[2])
 
     @wp.func
+    def terrain_of(program: Program, ground: Ground, block: int, lane: int) -> int:
+        robot = robot_of(program, block, lane)
+        return ground.terrain[wp.min(robot, ground.terrain.shape[0] - 1)]
+
+    @wp.func
     def push(
-        world: World, k: int, time: scalar, raw: wp.array3d[scalar], t: int
+        world: World,
+        k: int,
+        block: int,
+        time: Lanes,
+        raw: wp.array3d[scalar],
+        t: int,
     ) -> None:
         # a step that the push begins or ends in gets its share
-        window = world.push_time[k]
-        begins = wp.max(window[0], time)
-        share = (wp.min(window[1], time + world.dt) - begins) / world.dt
+        p = wp.min(block, world.push_time.shape[0] - 1)
+        lane = world.push_lane[k]
+        window = world.push_time[p, k]
+        begins = wp.max(window[0], time[lane])
+        share = (wp.min(window[1], time[lane] + world.dt) - begins) / world.dt
         if share <= scalar(0.0):
             return
         g = world.push_group[k]
-        lane = world.push_lane[k]
         arm = arm_of(raw, g, lane, t, world.push_point[k])
-        pull(raw, g, lane, t, arm, share * world.push_force[k])
+        pull(raw, g, lane, t, arm, share * world.push_force[p, k])
+
+    @wp.func
+    def rows_now(
+        program: Program, commands: Commands, block: int, done: int, robots: int
+    ) -> Rows:
+        """Return which row of commands each lane is told."""
+        rows = Rows()
+        count = commands.position.shape[0]
+        for i in range(width):
+            robot = wp.min(robot_of(program, block, i), robots - 1)
+            late = done - commands.delay[wp.min(robot, commands.delay.shape[0] - 1)]
+            row = commands.first[0]
+            if late >= 0:
+                row = row + late / commands.hold
+            else:
+                row = row - (commands.hold - 1 - late) / commands.hold
+            rows[i] = (row + count) % count
+        return rows
+
+    @wp.func
+    def told(
+        program: Program, commands: Commands, g: int, block: int, rows: Rows
+    ) -> Lanes3:
+        """Return position, velocity and torque that a group is commanded."""
+        command = Lanes3()
+        for i in range(width):
+            if program.table[g, busy_at + i] == 1:
+                joint = program.table[g, v_at + i] - BASE_DOF
+                last = commands.position.shape[1] - 1
+                robot = wp.min(robot_of(program, block, i), last)
+                command[0, i] = commands.position[rows[i], robot, joint]
+                command[1, i] = commands.velocity[rows[i], robot, joint]
+                command[2, i] = commands.torque[rows[i], robot, joint]
+        return command
 
     @wp.func
     def step(
@@ -168,31 +230,32 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         world: World,
         points: Points,
         ground: Ground,
-        commands: wp.array3d[Lanes3],
+        commands: Commands,
         added: wp.array3d[Lanes3],
-        at: int,
-        time: scalar,
+        rows: Rows,
+        time: Lanes,
         block: int,
         scratch: wp.array3d[Lanes3],
         raw: wp.array3d[scalar],
         work: wp.array3d[vec3],
         t: int,
-    ) -> scalar:
-        """Do one step; return how wild it was, for finding out about divergence."""
+    ) -> Lanes:
+        """Do one step; return the sum of accelerations in each lane."""
         dt = world.dt
-        b = wp.min(block, program.parameters.shape[0] - 1)
-        c = wp.min(block, commands.shape[1] - 1)
+        b = wp.min(block, program.inertia.shape[0] - 1)
+        d = wp.min(block, program.actuator.shape[0] - 1)
         e = wp.min(block, added.shape[0] - 1)
         for again in range(world.tries):
             for g in range(program.groups):
-                place(program, g, b, scratch, raw, t)
+                place(program, g, scratch, raw, t)
                 weigh(program, g, b, world.gravity, scratch, t)
             scratch[0, FORCE, t] = scratch[0, FORCE, t] - added[e, 0, 0]
             scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - added[e, 0, 1]
             for k in range(points.count):
-                press(points, k, ground, dt, again, block, raw, work, t)
+                terrain = terrain_of(program, ground, block, points.number[k, LANE])
+                press(points, k, ground, terrain, dt, again, block, raw, work, t)
             for k in range(world.pushes):
-                push(world, k, time, raw, t)
+                push(world, k, block, time, raw, t)
             for back in range(1, world.robot_groups):
                 g = world.robot_groups - back
                 inertia = handle(g, scratch, t)
@@ -200,123 +263,56 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 if world.effects == 1:
                     joint = scratch[g, JOINT, t]
                     for i in range(width):
-                        if world.joint_of[g, i] >= 0:
+                        if program.table[g, busy_at + i] == 1:
                             extra[i] = extra[i] + unmodelled(
-                                time, world.joint_of[g, i], joint[0, i], joint[1, i]
+                                time[i],
+                                program.table[g, v_at + i] - BASE_DOF,
+                                joint[0, i],
+                                joint[1, i],
                             )
                 load = load_of(g, scratch, t)
-                told = commands[at, c, g]
-                drive(program, g, b, inertia, load, extra, told, dt, again, scratch, t)
+                command = told(program, commands, g, block, rows)
+                drive(
+                    program, g, d, inertia, load, extra, command, dt, again, scratch, t
+                )
                 hand_down(program, g, scratch, raw, t)
             solve_free(0, scratch, t)
             wrong = int(0)
             for g in range(1, world.robot_groups):
                 rate = accelerate(program, g, scratch, raw, t)
-                wrong = wrong + strain(program, g, b, rate, scratch, t)
+                wrong = wrong + strain(program, g, d, rate, scratch, t)
             for k in range(points.count):
                 if points.number[k, ROOT_GROUP] == 0:
                     wrong = wrong + feel(points, k, raw, work, t)
             if wrong == 0:
                 break
-        wild = Lanes()
+        sizes = Lanes()
         for g in range(1, world.robot_groups):
             rate = scratch[g, SOLUTION, t][0]
             carried = dot(scratch[g, HANDLE, t], scratch[g, ACCELERATION, t])
             carried = carried + dot(scratch[g, HANDLE_TURN, t], scratch[g, SPIN, t])
             carried = carried + load_of(g, scratch, t)
-            move(program, g, b, rate, carried, dt, scratch, t)
-            wild = wild + wp.abs(rate)
-        wild = wild + size_of(scratch, 0, t)
+            move(program, g, d, rate, carried, dt, scratch, t)
+            sizes = sizes + wp.abs(rate)
+        sizes = sizes + size_of(scratch, 0, t)
         integrate_free(0, dt, scratch, t)
         for k in range(points.count):
             react(points, k, raw, work, t)
         for g in range(world.robot_groups, program.groups):
             solve_free(g, scratch, t)
-            wild = wild + size_of(scratch, g, t)
+            sizes = sizes + size_of(scratch, g, t)
             integrate_free(g, dt, scratch, t)
         for k in range(points.count):
             if points.number[k, ROOT_GROUP] != 0:
                 feel(points, k, raw, work, t)
             settle(points, k, dt, block, work, t)
-        total = scalar(0.0)
-        for i in range(width):
-            total = total + wild[i]
-        return total
-
-    @wp.func
-    def wildest_lane(program: Program, scratch: wp.array3d[Lanes3], t: int) -> wp.vec2i:
-        """Return group and lane of the body that went wrong most."""
-        found = wp.vec2i(0, 0)
-        most = scalar(-1.0)
-        for g in range(program.groups):
-            sizes = wp.abs(scratch[g, JOINT, t][2])
-            if program.table[g, KIND] == FREE:
-                sizes = size_of(scratch, g, t)
-            for i in range(width):
-                busy = program.table[g, LINKS + 2 * width + i] == 1
-                if busy and not (sizes[i] <= most):
-                    found = wp.vec2i(g, i)
-                    most = sizes[i]
-                    if most != most:
-                        return found  # no number: nothing is worse
-        return found
-
-    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
-    def advance(
-        program: Program,
-        world: World,
-        points: Points,
-        ground: Ground,
-        commands: wp.array3d[Lanes3],
-        added: wp.array3d[Lanes3],
-        state: wp.array3d[Lanes3],
-        scratch: wp.array3d[Lanes3],
-        raw: wp.array3d[scalar],
-        work: wp.array3d[vec3],
-        record: wp.array3d[Lanes3],
-        touched: wp.array2d[vec3],
-        failure: wp.array2d[int],
-    ) -> None:
-        t = wp.tid()
-        for block in range(world.first_block + t, world.blocks, scratch.shape[2]):
-            for g in range(program.groups):
-                load_state(state, block, g, scratch, t)
-            for done in range(world.steps):
-                at = wp.min(done, commands.shape[0] - 1)
-                time = scalar(world.start + done) * world.dt
-                wild = step(
-                    program,
-                    world,
-                    points,
-                    ground,
-                    commands,
-                    added,
-                    at,
-                    time,
-                    block,
-                    scratch,
-                    raw,
-                    work,
-                    t,
-                )
-                if not (wild < wildest):
-                    where = wildest_lane(program, scratch, t)
-                    failure[block, 0] = done + 1
-                    failure[block, 1] = where[0]
-                    failure[block, 2] = where[1]
-                    break
-                if (done + 1) % world.every == 0:
-                    row = done / world.every * state.shape[0] + block
-                    for g in range(program.groups):
-                        keep(program, record, row, g, scratch, t)
-                    for k in range(points.count):
-                        touched[row, k] = points.state[block, k, PRESSURE]
-            for g in range(program.groups):
-                store_state(state, block, g, scratch, t)
+        return sizes
 
     return SimpleNamespace(
         World=World,
-        advance=advance,
+        Commands=Commands,
         Points=Points,
-        vec3=vec3,
+        step=step,
+        rows_now=rows_now,
+        size_of=size_of,
     )

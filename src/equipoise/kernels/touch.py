@@ -72,15 +72,16 @@ GROUND = -1
 def make_touch(scalar: Any, width: int) -> SimpleNamespace:
     """Return the struct ``Points`` and what is done with points in a step.
 
-    - ``press(points, k, ground, dt, again, block, raw, work, t)``: find out how point
-      k touches, and add it to the inertia and force of its body; nothing is kept yet,
-      so that a step can be tried ``again``
+    - ``press(points, k, ground, terrain, dt, again, block, raw, work, t)``: find out
+      how point k touches, and add it to the inertia and force of its body; nothing
+      is kept yet, so that a step can be tried ``again``
     - ``feel(points, k, raw, work, t)``: the force that comes out; true if it pulls, in
       which case the point lets go when the step is tried again
     - ``settle(points, k, dt, block, work, t)``: keep what came out
     - ``react(points, k, raw, work, t)``: hand the force to the box that is touched
     - ``arm_of(raw, g, lane, t, local)``: where a point of a body is, from the base
     - ``pull(raw, g, lane, t, arm, force)``: let a force act on such a point
+    - ``get(raw, g, slot, lane, t)``: a vector of working memory
     """
     ground_types = make_ground(scalar)
     Ground, Touch = ground_types.Ground, ground_types.Touch
@@ -95,7 +96,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
     class Points:
         count: int
         number: wp.array2d[int]
-        figure: wp.array2d[vec3]
+        figure: wp.array3d[vec3]
         block_number: wp.array2d[int]
         block_figure: wp.array2d[vec3]
         state: wp.array3d[vec3]
@@ -205,6 +206,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         points: Points,
         k: int,
         ground: Ground,
+        terrain: int,
         dt: scalar,
         again: int,
         block: int,
@@ -214,14 +216,15 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
     ) -> None:
         g = points.number[k, GROUP]
         lane = points.number[k, LANE]
-        arm = arm_of(raw, g, lane, t, points.figure[k, LOCAL])
+        p = wp.min(block, points.figure.shape[0] - 1)
+        arm = arm_of(raw, g, lane, t, points.figure[p, k, LOCAL])
         root_lane = points.number[k, ROOT_LANE]
         place = arm + get(raw, points.number[k, ROOT_GROUP], POSITION, root_lane, t)
         touch = Touch()
         against = points.number[k, SURFACE]
         moving = vec3()
         if against == GROUND:
-            touch = surface(ground, place)
+            touch = surface(ground, terrain, place)
         else:
             half = points.block_figure[against, HALF]
             bg = points.block_number[against, BLOCK_GROUP]
@@ -255,8 +258,8 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         stretch = vec3()
         if how != away:
             stretch = points.state[block, k, ANCHOR] - place
-        spring = points.figure[k, SPRING]
-        friction = points.figure[k, FRICTION]
+        spring = points.figure[p, k, SPRING]
+        friction = points.figure[p, k, FRICTION]
         # explicit in position and implicit in velocity adds no damping of its own;
         # damping of dt × stiffness at least keeps it stable for any mass
         grip = wp.max(spring[1], dt * spring[0])
@@ -371,7 +374,8 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         place = work[k, PLACE, t]
         if how == slides:
             # the anchor goes along, as far behind as the force bends the spring
-            spring = points.figure[k, SPRING]
+            p = wp.min(block, points.figure.shape[0] - 1)
+            spring = points.figure[p, k, SPRING]
             after = relative + dt * work[k, DRIFT, t]
             drag = force + spring[1] * after
             drag = drag - wp.dot(normal, drag) * normal
@@ -393,4 +397,5 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         settle=settle,
         arm_of=arm_of,
         pull=pull,
+        get=get,
     )

@@ -174,18 +174,38 @@ def in_kernel_axes(tree: TreeArrays) -> KernelAxes:
         ]
     )
     to_parent = np.swapaxes(alignment[tree.parent], 1, 2)
-    to_kernel = np.swapaxes(alignment, 1, 2)
-    moment = to_kernel @ (tree.mass[:, None] * tree.com)[:, :, None]
-    square = np.einsum("ni,ni->n", tree.com, tree.com)[:, None, None] * np.eye(3)
-    steiner = square - tree.com[:, :, None] * tree.com[:, None, :]
-    about_origin = tree.inertia + tree.mass[:, None, None] * steiner
     return KernelAxes(
         alignment,
         to_parent @ tree.placement[:, :3, :3] @ alignment,
         (to_parent @ tree.placement[:, :3, 3:])[:, :, 0],
-        moment[:, :, 0],
-        to_kernel @ about_origin @ alignment,
+        *turned_inertias(alignment, tree.mass, tree.com, tree.inertia),
     )
+
+
+def turned_inertias(
+    alignment: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    com: NDArray[np.float64],
+    inertia: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return first moments and inertias about the origin, in kernel axes.
+
+    Args:
+        alignment: Maps kernel axes of each body to its own, (nbodies, 3, 3).
+        mass: Masses [kg], shape (…, nbodies).
+        com: Centres of mass in body coordinates [m], shape (…, nbodies, 3).
+        inertia: About the centre of mass in body axes [kg m²], (…, nbodies, 3, 3).
+
+    Returns:
+        Mass × centre of mass [kg m], shape (…, nbodies, 3), and inertias [kg m²],
+        shape (…, nbodies, 3, 3).
+    """
+    to_kernel = np.swapaxes(alignment, 1, 2)
+    moment = to_kernel @ (mass[..., None] * com)[..., None]
+    square = np.einsum("...i,...i->...", com, com)[..., None, None] * np.eye(3)
+    steiner = square - com[..., :, None] * com[..., None, :]
+    about_origin = inertia + mass[..., None, None] * steiner
+    return moment[..., 0], to_kernel @ about_origin @ alignment
 
 
 def upload(tree: TreeArrays, scalar: Any, device: wp.Device) -> DeviceTree:

@@ -15,8 +15,8 @@ from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.parts import Side
 from equipoise.simulation.actuation import MODES
+from equipoise.simulation.falling import com_height
 from equipoise.simulation.measures import LEAST_FORCE
-from equipoise.simulation.recorder import com_height
 from equipoise.simulation.world import World
 
 # A robot that is tilted by less [rad], and higher than this share of its height at

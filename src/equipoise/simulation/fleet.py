@@ -1,67 +1,53 @@
-"""Many robots of one kind, each in its own copy of one world, stepped together."""
+"""Many robots of one kind, each in its own world, stepped together on a device."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.kinematics.batch import check_target
-from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.com import com
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
-from equipoise.simulation.delay import Delay
-from equipoise.simulation.engine import DivergedError, Trace, check_dt
+from equipoise.simulation.engine import check_dt
+from equipoise.simulation.falling import FALLEN_HEIGHT, FALLEN_TILT, vertical_in_base
+from equipoise.simulation.fleet_states import (
+    FleetResults,
+    FleetState,
+    FleetTrace,
+    StoppedRobot,
+)
+from equipoise.simulation.loop import whole_steps
+from equipoise.simulation.on_device import (
+    REASONS,
+    check_every,
+    make_rollout,
+    start_pose,
+    stop_text,
+)
+from equipoise.simulation.variation import Variation
 from equipoise.simulation.world import World
-from equipoise.simulation.world_arrays import place_in_bodies, world_arrays
 
-# So few configurations are not worth a launch.
-FEW = 4
+# How often contacts, CoM and falls are looked at in a closed loop, unless asked [s].
+MEASURE_PERIOD = 0.01
 
-
-@dataclass(frozen=True, eq=False)
-class FleetTrace:
-    """States of n robots at m times; see :class:`~equipoise.simulation.engine.State`.
-
-    Attributes:
-        time: [s], shape (m,).
-        q: Configurations, shape (n, m, nq).
-        v: Velocities, shape (n, m, nv).
-        a: Accelerations, shape (n, m, nv).
-        torque: Of the actuators [Nm or N], shape (n, m, nv - 6).
-        contact_position: In the world [m], shape (n, m, nc, 3).
-        contact_force: In world axes [N], shape (n, m, nc, 3).
-        boxes: Poses, shape (n, m, nboxes, 7).
-    """
-
-    time: Array
-    q: Array
-    v: Array
-    a: Array
-    torque: Array
-    contact_position: Array
-    contact_force: Array
-    boxes: Array
-
-    def of_robot(self, index: int) -> Trace:
-        """Return the states of one robot."""
-        rows = {item.name: getattr(self, item.name) for item in fields(self)}
-        time = rows.pop("time")
-        return Trace(time=time, **{name: rows[name][index] for name in rows})
+# Writes into the command, or returns one: arrays of shape (n, nv - 6) on the device.
+FleetController = Callable[[FleetState, Command], Command | None]
 
 
 class Fleet:
-    """Many robots of one kind, each in its own copy of one world.
+    """Many robots of one kind, each in its own world.
 
     Attributes:
         world: The robot and all that it meets.
         count: How many robots.
         dt: Time step [s].
+        control_steps: Time steps in a control period.
     """
 
     def __init__(
@@ -70,234 +56,317 @@ class Fleet:
         count: int,
         dt: float = 1e-3,
         *,
+        variation: Variation | None = None,
+        control_period: float | None = None,
         device: str = "cpu",
         dtype: DTypeLike = np.float64,
         threads: int = 1,
+        falls: bool = True,
         kernel_effect: Any = None,
     ) -> None:
-        """Lay the world out on a device.
+        """Lay the worlds out on a device.
 
         Args:
             world: The robot and all that it meets.
             count: How many robots.
             dt: Time step [s].
+            variation: How the robots differ from the world's.
+            control_period: For which a command of :meth:`step` holds [s], a whole
+                number of time steps; one unless given.
             device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
             dtype: ``float64`` or ``float32``.
             threads: Of the CPU, among which the robots are shared out.
+            falls: Whether robots that fall are stopped.
             kernel_effect: What is not modelled, as a Warp function of (time, joint,
-                position, velocity) that returns a force of the joint (counted in the
+                position, velocity) that returns a torque of the joint (counted in the
                 order of v[6:]); it is compiled into the kernel.
 
         Raises:
-            EquipoiseError: For a bad time step, device, type, or a robot with joints
-                of more than one degree of freedom.
+            EquipoiseError: For a bad time step, device, type, variation, or a robot
+                with joints of more than one degree of freedom.
         """
-        numbers = check_target(device, dtype)
-        from equipoise.kernels import runtime
-        from equipoise.kernels.rollout import Rollout
-
         if count < 1:
             raise EquipoiseError(f"a fleet of {count} robots; it needs at least one")
         self.world, self.count, self.dt = world, count, check_dt(dt)
-        arrays = world_arrays(world, self.dt)
-        self._rollout = Rollout(
-            arrays.tree,
-            arrays.nq,
+        period = self.dt if control_period is None else control_period
+        self.control_steps = whole_steps(period, self.dt, "control period")
+        self._falls = falls
+        self._variation = variation.checked(world, count) if variation else None
+        self._rollout = make_rollout(
+            world,
             count,
-            arrays.drives,
-            arrays.points,
-            arrays.pushes,
-            world.terrain.arrays(),
-            dt=self.dt,
-            gravity=world.gravity,
-            scalar=runtime.SCALARS[numbers],
-            device=runtime.device_named(device),
-            effect=kernel_effect,
+            self.dt,
+            self._variation,
+            hold=self.control_steps,
+            device=device,
+            dtype=dtype,
             threads=threads,
+            effect=kernel_effect,
         )
         self._steps = -1  # not reset yet
-        self._delay = Delay(world.actuation.delay, self.dt)
-        bodies, places = place_in_bodies(
-            world, [(point.link, point.position_in_link) for point in world.contacts]
-        )
-        self._contact_bodies, self._contact_places = bodies, places
+        self._told_before = np.zeros((0, count, world.robot.nv - 6, 3))
 
-    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Put the robots somewhere at time zero.
+    def reset(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        robots: Sequence[int] | None = None,
+        *,
+        upright: ArrayLike | None = None,
+    ) -> None:
+        """Put robots somewhere at time zero.
 
         Args:
             q: Configurations, shape (nq,) for all or (n, nq).
             v: Velocities, shape (nv,) or (n, nv); at rest if not given.
+            robots: Which robots, all unless given; the others go on.
+            upright: Configurations that falls are measured against, shape (nq,) or (n,
+                nq); those at the start unless given.
         """
-        robot, boxes = self.world.robot, self.world.boxes
-        q = np.atleast_2d(robot.check_q(q))
-        v = np.zeros(robot.nv) if v is None else robot.check_v(v)
-        v = np.atleast_2d(v)
-        for name, rows in (("q", q), ("v", v)):
-            if len(rows) not in (1, self.count):
-                raise ShapeError(
-                    f"{name} has {len(rows)} rows; 1 or {self.count} are needed"
-                )
-        held = np.zeros((len(q), robot.nv - 6, 3))
-        held[..., 0] = joint_positions(robot, q)
-        self._delay.reset(held)
+        robot, boxes, n = self.world.robot, self.world.boxes, self.count
+        q = _one_each("q", robot.check_q(q), n)
+        v = _one_each("v", np.zeros(robot.nv) if v is None else robot.check_v(v), n)
+        which = None if robots is None else np.unique(np.asarray(robots, np.int32))
+        if which is not None and (
+            self._steps < 0 or np.any((which < 0) | (which >= n))
+        ):
+            raise EquipoiseError(
+                "some robots of a fleet can be reset after all were, by numbers from 0 "
+                f"to {n - 1}"
+            )
+        held = joint_positions(robot, q)
+        stood = (
+            q if upright is None else _one_each("upright", robot.check_q(upright), n)
+        )
         poses = np.array([start_pose(box.centre, box.yaw) for box in boxes]).ravel()
-        q = np.hstack(
-            [
-                np.broadcast_to(q, (self.count, robot.nq)),
-                np.tile(poses, (self.count, 1)),
-            ]
-        )
-        v = np.hstack(
-            [
-                np.broadcast_to(v, (self.count, robot.nv)),
-                np.zeros((self.count, 6 * len(boxes))),
-            ]
-        )
-        self._rollout.reset(q, v)
-        self._steps = 0
+        q = np.hstack([q, np.tile(poses, (n, 1))])
+        v = np.hstack([v, np.zeros((n, 6 * len(boxes)))])
+        self._rollout.reset(q, v, held, which)
+        if self._falls:
+            lowest = math.cos(FALLEN_TILT)
+            self._rollout.watch.look_for_falls(self._fallen(stood), lowest, which)
+            self._rollout.prepare_again()
+        if which is None:
+            told = np.zeros((n, held.shape[1], 3))
+            told[..., 0] = held
+            longest = int(self._rollout.delay.max())
+            self._told_before = np.repeat(told[None], longest, axis=0)
+            self._steps = 0
 
-    def advance(
-        self, commands: Command, every: int = 1, *, added: Array | None = None
-    ) -> FleetTrace:
+    def _fallen(self, upright: Array) -> Array:
+        """Return what a fall is, for the kernels, shape (n, 4)."""
+        centre = np.asarray(com(self.world.robot, upright))
+        terrains = self._variation.terrain if self._variation else None
+        if terrains is None:
+            ground = self.world.terrain.height(centre[:, 0], centre[:, 1])
+        else:
+            ground = np.array(
+                [
+                    float(terrain.height(x, y))
+                    for terrain, (x, y, _) in zip(terrains, centre, strict=True)
+                ]
+            )
+        lowest = FALLEN_HEIGHT * (centre[:, 2] - ground)
+        return np.hstack([vertical_in_base(upright[:, 3:7]), lowest[:, None]])
+
+    @property
+    def state(self) -> FleetState:
+        """States now, on the device."""
+        rows, rollout = self._rollout.rows, self._rollout
+        return FleetState(
+            rows.q[0],
+            rows.v[0],
+            rows.a[0],
+            rows.torque[0],
+            rows.position[0],
+            rows.force[0],
+            rows.com[0],
+            rows.com_velocity[0],
+            rollout.watch.clock,
+            rollout.watch.status,
+        )
+
+    @property
+    def command(self) -> Command:
+        """What the actuators are told next, arrays on the device to be written into."""
+        return Command(*(part[self._rollout.newest] for part in self._rollout.command))
+
+    def tell(self, command: Command) -> None:
+        """Copy a command into :attr:`command`.
+
+        Args:
+            command: Arrays of shape (n, nv - 6) or (nv - 6,): NumPy's, Warp's, or
+                anything with ``__dlpack__`` on the same device.
+        """
+        self._rollout.tell(command)
+
+    def step(self, *, contacts: bool = True) -> None:
+        """Hold :attr:`command` for one control period; results are in :attr:`state`.
+
+        Args:
+            contacts: Whether contacts and CoM are written too, and falls looked for.
+        """
+        if self._steps < 0:
+            raise EquipoiseError("reset the fleet before moving it")
+        self._rollout.step(self.control_steps, contacts)
+        self._rollout.shift()
+        self._steps += self.control_steps
+
+    def measure(
+        self, com_reference: ArrayLike | None = None, period: float = MEASURE_PERIOD
+    ) -> None:
+        """Begin to measure what :meth:`results` tells, all of it on the device.
+
+        Args:
+            com_reference: Where the CoM should be from time zero on [m], shape (rows,
+                3) for all robots or (rows, n, 3); the last row holds.
+            period: Time between its rows [s].
+        """
+        self._rollout.prepare_again()
+        if com_reference is None:
+            self._rollout.watch.measure(None, 1)
+            return
+        rows = np.asarray(com_reference, dtype=np.float64)
+        if rows.ndim == 2:
+            rows = rows[:, None]
+        if rows.ndim != 3 or rows.shape[1:] not in ((1, 3), (self.count, 3)):
+            raise ShapeError(
+                f"com_reference has shape {np.shape(com_reference)}; (rows, 3) or "
+                f"(rows, {self.count}, 3) is needed"
+            )
+        steps = whole_steps(period, self.dt, "reference period")
+        self._rollout.watch.measure(rows, steps)
+
+    def run(
+        self,
+        controller: FleetController,
+        seconds: float,
+        *,
+        measure_period: float = MEASURE_PERIOD,
+    ) -> FleetResults:
+        """Let a controller on the device drive all robots.
+
+        Args:
+            controller: Function of states and command, called once in a control period;
+                writes into the command's arrays, or returns arrays of its own.
+            seconds: How long.
+            measure_period: How often contacts, CoM and falls are looked at [s].
+        """
+        period = self.control_steps * self.dt
+        periods = whole_steps(seconds, period, "duration")
+        every = max(round(measure_period / period), 1)
+        if not self._rollout.watch.measuring:
+            self.measure()
+        for number in range(1, periods + 1):
+            answer = controller(self.state, self.command)
+            if answer is not None:
+                self.tell(answer)
+            self.step(contacts=number % every == 0 or number == periods)
+        return self.results()
+
+    def results(self) -> FleetResults:
+        """Return what was measured since :meth:`measure`, to the host."""
+        watch = self._rollout.watch
+        steps = np.asarray(watch.clock.numpy(), dtype=np.float64)
+        return FleetResults(self.dt * steps, self.stopped, *watch.measured())
+
+    @property
+    def stopped(self) -> tuple[StoppedRobot, ...]:
+        """Robots that fell or diverged, with time and reason."""
+        return tuple(
+            StoppedRobot(
+                item.robot,
+                self.dt * item.steps,
+                REASONS[item.why],
+                stop_text(self.world, item, self.dt, self.count),
+            )
+            for item in self._rollout.watch.stopped(self._rollout.program.schedule)
+        )
+
+    def advance(self, commands: Command, every: int = 1) -> FleetTrace:
         """Do one step for each row of commands, and return every n-th state.
+
+        Robots that fall or diverge are stopped (:attr:`stopped`); the others go on.
 
         Args:
             commands: Arrays of shape (steps, nv - 6), the same for all robots, or
                 (steps, n, nv - 6).
             every: How many steps lie between states; divides their number.
-            added: Generalised forces that nobody commanded, the same in all steps,
-                shape (n or 1, nv), the base's in world axes.
-
-        Raises:
-            DivergedError: If a world leaves all bounds: which robot, when and where.
         """
-        robot = self.world.robot
         if self._steps < 0:
             raise EquipoiseError("reset the fleet before moving it")
-        parts = [np.asarray(part, dtype=np.float64) for part in commands]
-        if len({part.shape for part in parts}) != 1:
-            raise ShapeError(
-                "commands: position, velocity and torque have shapes "
-                + ", ".join(str(part.shape) for part in parts)
-            )
-        told = np.stack(parts, axis=-1)
-        if told.ndim == 3:
-            told = told[:, None]
+        told = _table(self.world, self.count, commands)
         steps = len(told)
         check_every(every, steps)
-        if told.shape[1:] not in ((1, robot.nv - 6, 3), (self.count, robot.nv - 6, 3)):
-            raise ShapeError(
-                f"commands have shape {told.shape[:-1]}; (steps, {robot.nv - 6}) or "
-                f"(steps, {self.count}, {robot.nv - 6}) is needed"
-            )
-        if not np.isfinite(told).all():
-            row, who, joint, part = np.argwhere(~np.isfinite(told))[0]
-            raise ShapeError(
-                f"commands: {Command._fields[part]} of "
-                f"'{degree_names(robot)[joint]}' is {told[row, who, joint, part]} in "
-                f"row {row}"
-            )
-        told = self._delay.push(told)
-        if steps > 1 and (told == told[:1]).all():
-            told = told[:1]  # held: one row does for all steps
-        table = np.zeros((len(told), told.shape[1], self._rollout.program.tree.nv, 3))
-        table[:, :, 6 : robot.nv] = told
-        record, failures = self._rollout.advance(table, steps, every, self._all(added))
-        if failures:
-            self._complain(failures[0])
+        table = self._with_history(told)
+        rows = self._rollout.advance(tuple(np.moveaxis(table, -1, 0)), steps, every)
         first = self._steps
         self._steps += steps
         done = np.arange(first + every, self._steps + 1, every, dtype=np.float64)
-        return self._trace(done * self.dt, record)
+        return self._trace(done * self.dt, rows)
 
-    def _all(self, added: Array | None) -> Array | None:
-        """Return added forces with rows for the boxes."""
-        if added is None:
-            return None
-        rows = np.zeros((len(added), self._rollout.program.tree.nv))
-        rows[:, : self.world.robot.nv] = added
-        return rows
+    def _with_history(self, told: Array) -> Array:
+        """Return commands after those that delays keep waiting; one row if held."""
+        waiting = len(self._told_before)
+        if waiting == 0:
+            return told[:1] if (told == told[:1]).all() else told
+        own = np.broadcast_to(told, (len(told), *self._told_before.shape[1:]))
+        table = np.concatenate([self._told_before, own])
+        self._told_before = table[len(table) - waiting :]
+        return table
 
-    def _trace(self, time: Array, record: Any) -> FleetTrace:
-        robot, world = self.world.robot, self.world
-        by_robot = {
-            name: np.swapaxes(np.asarray(values, dtype=np.float64), 0, 1)
-            for name, values in record._asdict().items()
-        }
-        q = by_robot["q"]
-        contacts, blocks = len(world.contacts), len(world.walls) + len(world.boxes)
-        force = by_robot["force"][:, :, : contacts * (1 + blocks)]
-        shape = (*force.shape[:2], 1 + blocks, contacts, 3)
+    def _trace(self, time: Array, rows: Any) -> FleetTrace:
+        robot, boxes = self.world.robot, len(self.world.boxes)
+        parts = [
+            np.swapaxes(np.asarray(getattr(rows, name).numpy(), np.float64), 0, 1)
+            for name in ("q", "v", "a", "torque", "position", "force")
+        ]
+        q, v, a, torque, position, force = parts
         return FleetTrace(
             time,
             q[..., : robot.nq],
-            by_robot["v"][..., : robot.nv],
-            by_robot["a"][..., : robot.nv],
-            by_robot["effort"][..., 6 : robot.nv],
-            self.contact_positions(q[..., : robot.nq]),
-            force.reshape(shape).sum(axis=2),
-            q[..., robot.nq :].reshape(*q.shape[:2], len(world.boxes), 7),
-        )
-
-    def contact_positions(self, q: Array) -> Array:
-        """Return where contact points are, shape (…, nc, 3), in configurations."""
-        robot = self.world.robot
-        rows = q.reshape(-1, robot.nq)
-        bodies, local = self._contact_bodies, self._contact_places
-        places = np.zeros((len(rows), len(bodies), 3))
-        if len(rows) > FEW:
-            poses: dict[str, Array] = {}
-            for number, point in enumerate(self.world.contacts):
-                if point.link not in poses:
-                    found = frame_pose(robot, rows, point.link)
-                    poses[point.link] = np.asarray(found, dtype=np.float64)
-                pose = poses[point.link]
-                turned = pose[:, :3, :3] @ point.position_in_link
-                places[:, number] = turned + pose[:, :3, 3]
-        else:  # a launch costs more than Pinocchio
-            for row, into in zip(rows, places, strict=True):
-                pin.forwardKinematics(robot.model, robot.data, row)
-                for body in set(bodies.tolist()):
-                    placed = robot.data.oMi[body]
-                    on_it = bodies == body
-                    into[on_it] = local[on_it] @ placed.rotation.T + placed.translation
-        return places.reshape(*q.shape[:-1], len(bodies), 3)
-
-    def _complain(self, failure: Any) -> None:
-        robot = self.world.robot
-        time = self.dt * (self._steps + failure.step)
-        body = failure.body
-        if 0 < body < robot.model.njoints:
-            links = [
-                frame.name
-                for frame in robot.model.frames
-                if frame.parentJoint == body and frame.type == pin.FrameType.BODY
-            ]
-            where = (
-                f"link '{links[0]}'" if links else f"joint '{robot.model.names[body]}'"
-            )
-        else:
-            where = "a box"
-        who = f"robot {failure.robot}: " if self.count > 1 else ""
-        raise DivergedError(
-            f"{who}the simulation diverged at {time:.4g} s: {where} accelerates beyond "
-            f"all bounds; a smaller time step (now {self.dt:g} s), softer contact "
-            f"({self.world.material.stiffness:.3g} N/m) or a command that is possible "
-            "may help"
+            v[..., : robot.nv],
+            a[..., : robot.nv],
+            torque[..., : robot.nv - 6],
+            position,
+            force,
+            q[..., robot.nq :].reshape(*q.shape[:2], boxes, 7),
         )
 
 
-def check_every(every: int, steps: int) -> None:
-    """Refuse numbers of steps between states that do not divide all steps.
+def _table(world: World, count: int, commands: Command) -> Array:
+    """Return commands as one table, shape (steps, n or 1, nv - 6, 3).
 
     Raises:
-        ShapeError: If it does not.
+        ShapeError: If a shape is wrong or a value is not finite, naming which.
     """
-    if every < 1 or steps < 1 or steps % every:
-        raise ShapeError(f"every {every} of {steps} steps: it must divide their number")
+    parts = [np.asarray(part, dtype=np.float64) for part in commands]
+    if len({part.shape for part in parts}) != 1:
+        raise ShapeError(
+            "commands: position, velocity and torque have shapes "
+            + ", ".join(str(part.shape) for part in parts)
+        )
+    told = np.stack(parts, axis=-1)
+    if told.ndim == 3:
+        told = told[:, None]
+    joints = world.robot.nv - 6
+    if told.shape[1:] not in ((1, joints, 3), (count, joints, 3)):
+        raise ShapeError(
+            f"commands have shape {told.shape[:-1]}; (steps, {joints}) or "
+            f"(steps, {count}, {joints}) is needed"
+        )
+    if not np.isfinite(told).all():
+        row, who, joint, part = np.argwhere(~np.isfinite(told))[0]
+        name, value = degree_names(world.robot)[joint], told[row, who, joint, part]
+        raise ShapeError(
+            f"commands: {Command._fields[part]} of '{name}' is {value} in row {row}"
+        )
+    return told
 
 
-def start_pose(centre: Array, yaw: float) -> Array:
-    """Return position and quaternion xyzw of an upright block, shape (7,)."""
-    return np.array([*centre, 0.0, 0.0, np.sin(0.5 * yaw), np.cos(0.5 * yaw)])
+def _one_each(name: str, rows: Array, count: int) -> Array:
+    """Return a row for each robot."""
+    rows = np.atleast_2d(rows)
+    if len(rows) not in (1, count):
+        raise ShapeError(f"{name} has {len(rows)} rows; 1 or {count} are needed")
+    return np.broadcast_to(rows, (count, rows.shape[1]))

@@ -11,10 +11,21 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.control.signals import Command, State
-from equipoise.errors import ShapeError
+from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array
-from equipoise.simulation.engine import Trace, check_commands, check_dt
-from equipoise.simulation.fleet import Fleet, check_every, start_pose
+from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.simulation.engine import (
+    DivergedError,
+    Trace,
+    check_commands,
+    check_dt,
+)
+from equipoise.simulation.on_device import (
+    check_every,
+    make_rollout,
+    start_pose,
+    stop_text,
+)
 from equipoise.simulation.world import World
 
 BOXES_PASS = "boxes do not touch each other"
@@ -56,11 +67,37 @@ class NativeEngine:
                 velocity) that returns a force; it is compiled into the kernel.
         """
         self.world, self.robot, self.dt = world, world.robot, check_dt(dt)
-        self._fleet = Fleet(world, 1, dt, kernel_effect=kernel_effect)
+        self._rollout = make_rollout(
+            world, 1, self.dt, effect=kernel_effect, alone=True
+        )
         self._effect = effect
         several = len(world.boxes) > 1
         self.notices: tuple[str, ...] = (BOXES_PASS,) if several else ()
-        self._state = self.reset(world.robot.standing)
+        self._joints, self._delay = world.robot.nv - 6, int(self._rollout.delay[0])
+        self._lay_out()
+        self.reset(world.robot.standing)
+
+    def _lay_out(self) -> None:
+        """Find out where everything is in the memory that the kernel writes to."""
+        robot, boxes = self.robot, len(self.world.boxes)
+        points = len(self.world.contacts)
+        nq, nv = robot.nq + 7 * boxes, robot.nv + 6 * boxes
+        starts = np.cumsum([0, nq, nv, nv, nv - 6, 3 * points, 3 * points]).tolist()
+        lengths = (robot.nq, robot.nv, robot.nv, robot.nv - 6, 3 * points, 3 * points)
+        self._parts = [
+            slice(start, start + length)
+            for start, length in zip(starts, lengths, strict=False)
+        ]
+        self._boxes = slice(robot.nq, nq)
+        self._size = starts[-1]
+        rollout = self._rollout
+        self._written = rollout.rows.flat[: self._size]
+        self._status, self._told = (
+            rollout.watch.status.numpy(),
+            [part.numpy()[:, 0] for part in rollout.command],
+        )
+        self._checked = np.zeros((3, self._joints))
+        self._zeros = np.zeros(3 * self._joints)
 
     @property
     def state(self) -> State:
@@ -69,31 +106,69 @@ class NativeEngine:
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> State:
         """Put the robot somewhere at time zero, at rest unless ``v`` is given."""
-        robot, world = self.world.robot, self.world
+        robot, world = self.robot, self.world
         q = robot.check_q(q)
         v = np.zeros(robot.nv) if v is None else robot.check_v(v)
         if q.ndim != 1 or v.ndim != 1:
             raise ShapeError("an engine moves one robot: q and v must be one row each")
-        self._fleet.reset(q, v)
-        rest = np.zeros(robot.nv - 6)
+        boxes = np.array([start_pose(box.centre, box.yaw) for box in world.boxes])
+        whole_q = np.concatenate([q, boxes.ravel()])
+        whole_v = np.concatenate([v, np.zeros(6 * len(boxes))])
+        held = joint_positions(robot, q)
+        self._rollout.reset(whole_q[None], whole_v[None], held[None])
+        self._history = np.zeros((self._delay, 1, self._joints, 3))
+        self._history[..., 0] = held
+        self._steps = 0
         self._state = State(
             0.0,
             q,
             v,
             np.zeros(robot.nv),
-            rest,
-            self._fleet.contact_positions(q),
+            np.zeros(self._joints),
+            self._contact_positions(q),
             np.zeros((len(world.contacts), 3)),
-            np.array([start_pose(box.centre, box.yaw) for box in world.boxes]).reshape(
-                -1, 7
-            ),
+            boxes.reshape(-1, 7),
         )
         return self._state
 
     def step(self, command: Command, steps: int = 1) -> State:
-        """Hold a command for some time steps, and return the state after them."""
-        rows = Command(*(np.tile(part, (steps, 1)) for part in command))
-        return self.advance(rows, steps).at(-1)
+        """Hold a command for some time steps, and return the state after them.
+
+        Raises:
+            ShapeError: If the command is of a wrong shape or not finite.
+            DivergedError: If the simulation diverges.
+        """
+        if self._delay or self._effect is not None:
+            rows = Command(*(np.tile(part, (steps, 1)) for part in command))
+            self.advance(rows, steps)
+            return self._state
+        checked = self._checked
+        checked[0], checked[1], checked[2] = command
+        if checked.ravel() @ self._zeros != 0.0:  # NaN: something is not finite
+            check_commands(command, self._joints)
+        told = self._told
+        told[0][0], told[1][0], told[2][0] = checked
+        self._rollout.step(steps)
+        self._steps += steps
+        if self._status[0, 0]:
+            self._complain()
+        row = self._written.copy()
+        self._state = self._state_of(self._steps * self.dt, row)
+        return self._state
+
+    def _state_of(self, time: float, row: Array) -> State:
+        q, v, a, torque, position, force = (row[part] for part in self._parts)
+        boxes = row[self._boxes]
+        return State(
+            time,
+            q,
+            v,
+            a,
+            torque,
+            position.reshape(-1, 3),
+            force.reshape(-1, 3),
+            boxes.reshape(-1, 7),
+        )
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.
@@ -103,36 +178,85 @@ class NativeEngine:
             every: How many steps lie between states; divides their number.
 
         Raises:
-            DivergedError: If the world leaves all bounds.
+            DivergedError: If the simulation diverges.
         """
-        commands = check_commands(commands, self.world.robot.nv - 6)
+        commands = check_commands(commands, self._joints)
         check_every(every, len(commands.position))
-        state = self.state
-        if self._effect is None:
-            trace = self._fleet.advance(commands, every).of_robot(0)
-        else:
-            trace = self._one_by_one(commands, every, self._effect, state)
+        if self._effect is not None:
+            return self._one_by_one(commands, every, self._effect)
+        trace = self._advance(np.stack(commands, axis=-1)[:, None], every)
         self._state = trace.at(-1)
         return trace
 
-    def _one_by_one(
-        self, commands: Command, every: int, effect: Effect, state: State
-    ) -> Trace:
-        states = []
-        for row in range(len(commands.position)):
-            force = _checked(effect(state), self.world.robot.nv, state.time)
+    def _advance(self, told: Array, every: int, added: Array | None = None) -> Trace:
+        """Do steps with a table of commands, shape (steps, 1, nv - 6, 3)."""
+        steps = len(told)
+        if self._status[0, 0]:
+            raise EquipoiseError("the simulation has diverged: reset it first")
+        table = told
+        if self._delay:
+            table = np.concatenate([self._history, told])
+            self._history = table[len(table) - self._delay :]
+        elif (told == told[:1]).all():
+            table = told[:1]
+        rows = self._rollout.advance(
+            tuple(np.moveaxis(table, -1, 0)), steps, every, added
+        )
+        before, self._steps = self._steps, self._steps + steps
+        if self._status[0, 0]:
+            self._complain()
+        return self._trace(before, every, rows)
+
+    def _trace(self, before: int, every: int, rows: Any) -> Trace:
+        robot = self.robot
+        q, v, a, torque, position, force = (
+            getattr(rows, name).numpy()[:, 0]
+            for name in ("q", "v", "a", "torque", "position", "force")
+        )
+        done = np.arange(before + every, self._steps + 1, every, dtype=np.float64)
+        return Trace(
+            done * self.dt,
+            q[:, : robot.nq],
+            v[:, : robot.nv],
+            a[:, : robot.nv],
+            torque[:, : self._joints],
+            position,
+            force,
+            q[:, robot.nq :].reshape(len(q), -1, 7),
+        )
+
+    def _one_by_one(self, commands: Command, every: int, effect: Effect) -> Trace:
+        state, states = self._state, []
+        told = np.stack(commands, axis=-1)[:, None]
+        boxes = np.zeros(6 * len(self.world.boxes))
+        for row in range(len(told)):
+            force = _checked_force(effect(state), self.robot.nv, state.time)
             turn = pin.Quaternion(state.q[3:7]).toRotationMatrix()
             force[:3], force[3:6] = turn @ force[:3], turn @ force[3:6]
-            told = Command(*(values[row : row + 1] for values in commands))
-            trace = self._fleet.advance(told, added=force[None])
-            state = trace.of_robot(0).at(-1)
+            added = np.concatenate([force, boxes])[None]
+            state = self._state = self._advance(told[row : row + 1], 1, added).at(-1)
             if (row + 1) % every == 0:
                 states.append(state)
         names = [item.name for item in fields(Trace)]
         return Trace(*(np.array([getattr(s, name) for s in states]) for name in names))
 
+    def _contact_positions(self, q: Array) -> Array:
+        """Return where contact points are in a configuration, shape (nc, 3)."""
+        robot = self.robot
+        pin.forwardKinematics(robot.model, robot.data, q)
+        places = np.zeros((len(self.world.contacts), 3))
+        for number, point in enumerate(self.world.contacts):
+            body, local = self.world.in_body(point.link, point.position_in_link)
+            places[number] = robot.data.oMi[body].act(local)
+        return places
 
-def _checked(force: ArrayLike, nv: int, time: float) -> Array:
+    def _complain(self) -> None:
+        """Say when and where the simulation diverged."""
+        (stopped,) = self._rollout.watch.stopped(self._rollout.program.schedule)
+        raise DivergedError(stop_text(self.world, stopped, self.dt))
+
+
+def _checked_force(force: ArrayLike, nv: int, time: float) -> Array:
     values = np.array(force, dtype=np.float64)
     if values.shape != (nv,) or not np.isfinite(values).all():
         raise ShapeError(

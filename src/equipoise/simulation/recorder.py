@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.control.signals import Target
 from equipoise.kinematics.com import com
@@ -16,11 +15,6 @@ from equipoise.simulation.loop import Records
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
 from equipoise.simulation.surroundings import surroundings_of
 from equipoise.simulation.world import World
-
-# A robot has fallen when its CoM is below this share of its height at the start, or
-# its base is tilted by more than this against the start [rad].
-FALLEN_HEIGHT = 0.6
-FALLEN_TILT = 1.0
 
 
 def make_run(
@@ -76,39 +70,3 @@ def _wanted(targets: Sequence[Target]) -> dict[str, Array]:
     if targets[0].com is not None:
         wanted["com"] = np.array([target.com for target in targets])
     return wanted
-
-
-def time_of_fall(world: World, start: Array, time: Array, q: Array) -> float | None:
-    """Return when a robot had fallen [s], or None if it had not.
-
-    Args:
-        world: The robot and what it stands on.
-        start: Configuration in which it stood, shape (nq,).
-        time: [s], shape (n,).
-        q: Configurations, shape (n, nq).
-    """
-    fallen = np.flatnonzero(has_fallen(world, start, q))
-    return float(time[fallen[0]]) if len(fallen) else None
-
-
-def has_fallen(world: World, start: Array, q: Array) -> NDArray[np.bool_]:
-    """Return whether a robot lies, in configurations (…, nq); shape (…)."""
-    low = com_height(world, q) < FALLEN_HEIGHT * com_height(world, start)
-    # the direction of the base that pointed upwards at the start
-    up_in_base = _third_row(start[3:7])
-    tilt = np.arccos(np.clip(_third_row(q[..., 3:7]) @ up_in_base, -1.0, 1.0))
-    return np.asarray(low | (tilt > FALLEN_TILT))
-
-
-def com_height(world: World, q: Array) -> Array:
-    """Return the height of the CoM above the ground below it [m], shape (…)."""
-    centre = np.asarray(com(world.robot, q))
-    ground = world.terrain.height(centre[..., 0], centre[..., 1])
-    return np.asarray(centre[..., 2] - ground)
-
-
-def _third_row(xyzw: Array) -> Array:
-    """Return the world's z-axis in axes turned by quaternions (…, 4)."""
-    x, y, z, w = np.moveaxis(xyzw, -1, 0)
-    row = [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
-    return np.moveaxis(np.array(row), 0, -1)

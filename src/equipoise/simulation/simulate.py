@@ -19,8 +19,9 @@ from equipoise.log.run import Event, Run
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.simulation.engine import Engine
+from equipoise.simulation.falling import has_fallen, time_of_fall
 from equipoise.simulation.loop import ControlLoop, Periods, whole_steps
-from equipoise.simulation.recorder import has_fallen, make_run, time_of_fall
+from equipoise.simulation.recorder import make_run
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.start import check_soles
 from equipoise.simulation.world import World, make_world

@@ -19,7 +19,7 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.fall_cause import fall_cause
-from equipoise.simulation.recorder import com_height
+from equipoise.simulation.falling import com_height
 from equipoise.simulation.simulate import (
     RECORD_PERIOD,
     EngineName,

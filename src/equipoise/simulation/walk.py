@@ -17,7 +17,7 @@ from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
 from equipoise.simulation.fall_cause import FallCause, fall_cause
-from equipoise.simulation.recorder import com_height
+from equipoise.simulation.falling import com_height
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.trials import described_world, make_check, trial_world
 from equipoise.simulation.world import World

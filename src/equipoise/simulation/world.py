@@ -111,6 +111,11 @@ class World:
         frames = self.robot.model.frames
         return {f.name: f for f in frames if f.type == pin.FrameType.BODY}
 
+    def placement(self, link: str) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and origin [m] of a link in its moving body."""
+        pose = self._frames[link].placement
+        return np.array(pose.rotation), np.array(pose.translation)
+
     def in_body(self, link: str, position_in_link: Array) -> tuple[int, Array]:
         """Return the moving body of a link, and a point of the link in its axes [m].
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.batch import tree_arrays
 from equipoise.robot.description import Array
 from equipoise.simulation.actuation import Actuation, mode_number
 from equipoise.simulation.obstacles import Box, Wall
+from equipoise.simulation.variation import Variation
 from equipoise.simulation.world import World
 
 if TYPE_CHECKING:
+    from equipoise.kernels.ground import GroundArrays
+    from equipoise.kernels.program import Inertias
     from equipoise.kernels.scene import PointArrays, PushArrays
     from equipoise.kernels.tree import TreeArrays
 
@@ -32,21 +35,39 @@ class WorldArrays(NamedTuple):
     Attributes:
         tree: The robot's bodies, then boxes.
         nq: Length of a configuration, boxes included.
-        drives: Parameters of joints by slot, each (nbodies, 3).
+        actuators: Parameters of joints by slot, each (nbodies, 3), or (n, nbodies, 3).
         points: What can touch what: robot's points on the ground, then on each block,
             then corners of boxes on the ground and on walls.
         pushes: Forces from outside.
+        inertias: Of bodies, where robots differ.
+        terrains: What robots stand on.
+        terrain_of: Which of them, shape (n,), where robots differ.
+        delay: From command to actuator [steps], shape (n,) or (1,).
     """
 
     tree: TreeArrays
     nq: int
-    drives: dict[int, Array]
+    actuators: dict[int, Array]
     points: PointArrays
     pushes: PushArrays
+    inertias: Inertias | None
+    terrains: list[GroundArrays]
+    terrain_of: NDArray[np.int32] | None
+    delay: NDArray[np.int32]
 
 
-def world_arrays(world: World, dt: float) -> WorldArrays:
-    """Lay out a world for kernels that make steps of ``dt`` [s]."""
+def world_arrays(
+    world: World, dt: float, variation: Variation | None = None, count: int = 1
+) -> WorldArrays:
+    """Lay out a world for kernels.
+
+    Args:
+        world: The robot and all that it meets.
+        dt: Time step [s].
+        variation: How robots differ, checked.
+        count: How many robots.
+    """
+    variation = variation or Variation()
     model = world.robot.model
     for name, joint in zip(list(model.names)[2:], list(model.joints)[2:], strict=True):
         if joint.nv != 1:
@@ -56,12 +77,18 @@ def world_arrays(world: World, dt: float) -> WorldArrays:
                 "also ball joints)"
             )
     tree = _with_boxes(world)
+    different, terrain_of = variation.terrains() or ([world.terrain], None)
+    delay = world.actuation.delay if variation.delay is None else variation.delay
     return WorldArrays(
         tree,
         world.robot.nq + 7 * len(world.boxes),
-        _drives(world.actuation, tree),
-        _points(world, dt),
-        _pushes(world),
+        _actuators(world.actuation, tree, variation),
+        _points(world, dt, variation.materials(world, count)),
+        _pushes(world, variation),
+        variation.inertias(world, tree, count),
+        [ground.arrays() for ground in different],
+        terrain_of,
+        np.rint(np.atleast_1d(delay) / dt).astype(np.int32),
     )
 
 
@@ -92,16 +119,24 @@ def _with_boxes(world: World) -> TreeArrays:
     )
 
 
-def _drives(actuation: Actuation, tree: TreeArrays) -> dict[int, Array]:
+def _actuators(
+    actuation: Actuation, tree: TreeArrays, variation: Variation
+) -> dict[int, Array]:
     """Return parameters of joints; those of the base and of boxes are never used."""
     from equipoise.kernels import articulated as slot
     from equipoise.kernels.joints import SPHERICAL
 
     def rows(*columns: Array) -> Array:
-        table = np.zeros((len(tree.parent), 3))
+        lead = np.broadcast_shapes(*(column.shape[:-1] for column in columns))
+        table = np.zeros((*lead, len(tree.parent), 3))
         for number, column in enumerate(columns):
-            table[joints, number] = column[dof]
+            table[..., joints, number] = column[..., dof]
         return table
+
+    def gains(given: ArrayLike | None, usual: Array) -> Array:
+        wanted = usual if given is None else np.asarray(given)
+        wide = np.broadcast_to(wanted, (*wanted.shape[:-1], len(usual)))
+        return np.asarray(wide * servo)
 
     joints = np.flatnonzero(tree.kind < SPHERICAL)
     joints = joints[joints > 0]
@@ -115,8 +150,8 @@ def _drives(actuation: Actuation, tree: TreeArrays) -> dict[int, Array]:
     soft = np.where(bristle > 0.0, bristle, 1.0)
     return {
         slot.P_GAIN: rows(
-            actuation.stiffness * servo,
-            actuation.damping * servo,
+            gains(variation.stiffness, actuation.stiffness),
+            gains(variation.damping, actuation.damping),
             actuation.rotor_inertia,
         ),
         slot.P_FRICTION: rows(
@@ -137,52 +172,56 @@ def _drives(actuation: Actuation, tree: TreeArrays) -> dict[int, Array]:
     }
 
 
-def _points(world: World, dt: float) -> PointArrays:
+def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
     from equipoise.kernels.scene import PointArrays
     from equipoise.kernels.touch import GROUND
 
-    material = world.material
-    figures = np.array(
-        [
-            material.stiffness,
-            material.damping,
-            material.static_friction,
-            material.dynamic_friction,
-        ]
-    )
+    base = world.material
+    if materials is None:
+        materials = np.array(
+            [
+                [
+                    base.stiffness,
+                    base.damping,
+                    base.static_friction,
+                    base.dynamic_friction,
+                ]
+            ]
+        )
     first_box = world.robot.model.njoints
     body, position = place_in_bodies(
         world, [(point.link, point.position_in_link) for point in world.contacts]
     )
     bodies, positions = [body], [position]
-    materials = [np.tile(figures, (len(body), 1))]
+
+    def of_points(rows: Array, count: int) -> Array:
+        return np.repeat(rows[:, None], count, axis=1)
+
+    laid = [of_points(materials, len(body))]
     surfaces = [np.full(len(body), GROUND)]
     blocks: list[Wall | Box] = [*world.walls, *world.boxes]
     for number in range(len(blocks)):
         bodies.append(body)
         positions.append(position)
-        softened = figures.copy()
+        softened = materials.copy()
         if number >= len(world.walls):
             box = world.boxes[number - len(world.walls)]
-            share = (
-                BOX_SHARE
-                * box.mass
-                / (dt * (material.damping + dt * material.stiffness))
-            )
-            softened[:2] *= min(1.0, share)
-        materials.append(np.tile(softened, (len(body), 1)))
+            stiffness, damping = materials[:, 0], materials[:, 1]
+            share = BOX_SHARE * box.mass / (dt * (damping + dt * stiffness))
+            softened[:, :2] *= np.minimum(1.0, share)[:, None]
+        laid.append(of_points(softened, len(body)))
         surfaces.append(np.full(len(body), number))
     for number, box in enumerate(world.boxes):
         for surface in (GROUND, *range(len(world.walls))):
             bodies.append(np.full(8, first_box + number))
             positions.append(box.corners)
-            materials.append(np.tile(figures, (8, 1)))
+            laid.append(of_points(materials, 8))
             surfaces.append(np.full(8, surface))
     fixed = len(world.walls)
     return PointArrays(
         np.concatenate(bodies).astype(np.int32),
         np.concatenate(positions),
-        np.concatenate(materials),
+        np.concatenate(laid, axis=1),
         np.concatenate(surfaces).astype(np.int32),
         np.array(
             [0 if n < fixed else first_box + n - fixed for n in range(len(blocks))],
@@ -202,20 +241,22 @@ def _hangs(world: World, block: Wall | Box) -> bool:
     return bool(gap > 0.1 * block.size[2])
 
 
-def _pushes(world: World) -> PushArrays:
+def _pushes(world: World, variation: Variation) -> PushArrays:
     from equipoise.kernels.scene import PushArrays
 
     body, point = place_in_bodies(
         world, [(push.link, push.point_in_link) for push in world.pushes]
     )
-    return PushArrays(
-        body.astype(np.int32),
-        point,
-        np.array([push.force_in_world for push in world.pushes]).reshape(-1, 3),
-        np.array(
-            [(push.start, push.start + push.duration) for push in world.pushes]
-        ).reshape(-1, 2),
-    )
+
+    def own(given: ArrayLike | None, usual: list[Any], *tail: int) -> Array:
+        rows = np.asarray([usual] if given is None else given, dtype=np.float64)
+        return rows.reshape(len(rows), len(body), *tail)
+
+    start = own(variation.push_start, [push.start for push in world.pushes])
+    duration = own(variation.push_duration, [push.duration for push in world.pushes])
+    window = np.stack(np.broadcast_arrays(start, start + duration), axis=-1)
+    force = own(variation.push_force, [push.force_in_world for push in world.pushes], 3)
+    return PushArrays(body.astype(np.int32), point, force, window)
 
 
 def place_in_bodies(

@@ -1,0 +1,388 @@
+"""Many steps of many worlds in one launch, watched, and written out in plain layout."""
+
+# Kernel bodies are in Warp's own language, which mypy misreads.
+# mypy: disable-error-code="arg-type, attr-defined, call-overload, untyped-decorator"
+
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+from equipoise.kernels.articulated import (
+    BUSY,
+    FREE,
+    JOINT,
+    KIND,
+    LINKS,
+    POSITION,
+    make_articulated,
+)
+from equipoise.kernels.ground import make_ground
+from equipoise.kernels.lane_state import make_lane_state
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.monitor import (
+    DIVERGED,
+    FELL,
+    RUNNING,
+    TORQUE,
+    WHEN,
+    WHICH,
+    WHY,
+    make_monitor,
+)
+from equipoise.kernels.once import once
+from equipoise.kernels.runtime import MODULE_OPTIONS
+from equipoise.kernels.stepper import make_stepper
+from equipoise.kernels.touch import (
+    GROUP,
+    LANE,
+    LOCAL,
+    PRESSURE,
+    ROOT_GROUP,
+    ROOT_LANE,
+    make_touch,
+)
+
+# Accelerations above this are no motion [rad/s² or m/s²].
+LARGEST_ACCELERATION = 1e9
+# What is written at the end of a row of steps: joints and base, or also contacts, CoM
+# and what the monitor measures.
+MOTION, ALL = 1, 2
+
+
+@once
+def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
+    """Return the kernel ``advance`` and the structs that it takes.
+
+    Args:
+        scalar: Number type.
+        width: How many lanes there are.
+        effect: A Warp function of (time, joint, position, velocity) that returns a
+            torque to add, or None.
+    """
+    lanes = make_lanes(scalar, width)
+    Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
+    tree = make_articulated(scalar, width)
+    Program, place = tree.Program, tree.place
+    stepper = make_stepper(scalar, width, effect)
+    World, Commands, Points = stepper.World, stepper.Commands, stepper.Points
+    step, rows_now, size_of = stepper.step, stepper.rows_now, stepper.size_of
+    touch = make_touch(scalar, width)
+    arm_of, get = touch.arm_of, touch.get
+    states = make_lane_state(scalar, width)
+    load_state, store_state = states.load_state, states.store_state
+    load_lane, store_lane = states.load_lane, states.store_lane
+    robot_of, write_motion = states.robot_of, states.write_motion
+    watch = make_monitor(scalar, width)
+    Outputs, Monitor = watch.Outputs, watch.Monitor
+    write_com, has_fallen = watch.write_com, watch.has_fallen
+    measure, torque_fraction = watch.measure, watch.torque_fraction
+    Ground = make_ground(scalar).Ground
+    vec3 = wp.types.vector(length=3, dtype=scalar)
+    busy_at = LINKS + BUSY * width
+    largest = scalar(LARGEST_ACCELERATION)
+
+    @wp.func
+    def worst_group(
+        program: Program, lane: int, scratch: wp.array3d[Lanes3], t: int
+    ) -> wp.vec2i:
+        """Return group and lane of the robot's body that accelerates most."""
+        found = wp.vec2i(0, 0)
+        most = scalar(-1.0)
+        for g in range(program.groups):
+            sizes = wp.abs(scratch[g, JOINT, t][2])
+            if program.table[g, KIND] == FREE:
+                sizes = size_of(scratch, g, t)
+            for i in range(width):
+                own = program.robots == 1 or i == lane
+                busy = program.table[g, busy_at + i] == 1
+                if own and busy and not (sizes[i] <= most):
+                    found = wp.vec2i(g, i)
+                    most = sizes[i]
+                    if most != most:
+                        return found  # no number: nothing is worse
+        return found
+
+    @wp.func
+    def stop(
+        program: Program,
+        monitor: Monitor,
+        robot: int,
+        lane: int,
+        why: int,
+        done: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> int:
+        """Note why and when a robot was stopped; return whether it still ran."""
+        if monitor.status[robot, WHY] != RUNNING:
+            return 0
+        monitor.status[robot, WHY] = why
+        monitor.status[robot, WHEN] = monitor.clock[robot] + done
+        monitor.status[robot, WHICH] = -1
+        if why == DIVERGED:
+            where = worst_group(program, lane, scratch, t)
+            monitor.status[robot, WHICH] = where[0] * width + where[1]
+        return 1
+
+    @wp.func
+    def write_row(
+        program: Program,
+        world: World,
+        points: Points,
+        monitor: Monitor,
+        outputs: Outputs,
+        row: int,
+        block: int,
+        scratch: wp.array3d[Lanes3],
+        raw: wp.array3d[scalar],
+        t: int,
+    ) -> None:
+        """Write states; with them, if asked for, contacts and CoM."""
+        for g in range(program.groups):
+            if world.report == ALL or program.table[g, KIND] == FREE:
+                place(program, g, scratch, raw, t)
+        for i in range(width):
+            robot = robot_of(program, block, i)
+            if robot < world.robots:
+                for g in range(program.groups):
+                    write_motion(
+                        program,
+                        g,
+                        i,
+                        outputs.q,
+                        outputs.v,
+                        outputs.a,
+                        outputs.torque,
+                        row,
+                        robot,
+                        scratch,
+                        t,
+                    )
+        b = wp.min(block, program.inertia.shape[0] - 1)
+        p = wp.min(block, points.figure.shape[0] - 1)
+        copies = program.robots
+        for r in range(copies):
+            robot = block * copies + r
+            if robot < world.robots:
+                if world.report == ALL:
+                    write_com(
+                        program,
+                        b,
+                        r,
+                        outputs,
+                        row,
+                        robot,
+                        world.robot_groups,
+                        scratch,
+                        t,
+                    )
+                    for k in range(world.contacts):
+                        n = k * copies + r
+                        g = points.number[n, GROUP]
+                        lane = points.number[n, LANE]
+                        root = points.number[n, ROOT_GROUP]
+                        root_lane = points.number[n, ROOT_LANE]
+                        arm = arm_of(raw, g, lane, t, points.figure[p, n, LOCAL])
+                        force = vec3()
+                        for surface in range(world.surfaces):
+                            on = (surface * world.contacts + k) * copies + r
+                            force = force + points.state[block, on, PRESSURE]
+                        outputs.position[row, robot, k] = arm + get(
+                            raw, root, POSITION, root_lane, t
+                        )
+                        outputs.force[row, robot, k] = force
+                if monitor.status[robot, WHY] != RUNNING:
+                    for axis in range(outputs.a.shape[2]):
+                        outputs.a[row, robot, axis] = scalar(0.0)
+                    for joint in range(outputs.torque.shape[2]):
+                        outputs.torque[row, robot, joint] = scalar(0.0)
+                    for k in range(outputs.force.shape[2]):
+                        outputs.force[row, robot, k] = vec3()
+
+    @wp.func
+    def assess_row(
+        program: Program,
+        world: World,
+        ground: Ground,
+        monitor: Monitor,
+        outputs: Outputs,
+        row: int,
+        done: int,
+        block: int,
+        state: wp.array3d[Lanes3],
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> int:
+        """Measure, and stop who fell; return how many did."""
+        copies = program.robots
+        stopped = int(0)
+        for r in range(copies):
+            robot = block * copies + r
+            if robot < world.robots and monitor.status[robot, WHY] == RUNNING:
+                if monitor.results == 1:
+                    measure(monitor, outputs, row, robot, done)
+                if monitor.falls == 1 and has_fallen(
+                    monitor, outputs, ground, row, robot, r, scratch, t
+                ):
+                    stopped = stopped + stop(
+                        program, monitor, robot, r, FELL, done, scratch, t
+                    )
+                    for g in range(program.groups):
+                        for i in range(width):
+                            if copies == 1 or i == r:
+                                store_lane(program, state, block, g, i, scratch, t)
+        return stopped
+
+    @wp.func
+    def stop_diverged(
+        program: Program,
+        world: World,
+        monitor: Monitor,
+        sizes: Lanes,
+        done: int,
+        block: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> int:
+        """Stop robots whose accelerations are no motion; return how many."""
+        stopped = int(0)
+        for i in range(width):
+            robot = robot_of(program, block, i)
+            if robot < world.robots and not (sizes[i] < largest):
+                stopped = stopped + stop(
+                    program, monitor, robot, i, DIVERGED, done, scratch, t
+                )
+        return stopped
+
+    @wp.func
+    def hold_stopped(
+        program: Program,
+        world: World,
+        monitor: Monitor,
+        block: int,
+        state: wp.array3d[Lanes3],
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        """Put robots that were stopped back to where they were."""
+        for i in range(width):
+            robot = wp.min(robot_of(program, block, i), world.robots - 1)
+            if monitor.status[robot, WHY] != RUNNING:
+                for g in range(program.groups):
+                    load_lane(program, state, block, g, i, scratch, t)
+
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def advance(
+        program: Program,
+        world: World,
+        points: Points,
+        ground: Ground,
+        commands: Commands,
+        added: wp.array3d[Lanes3],
+        state: wp.array3d[Lanes3],
+        scratch: wp.array3d[Lanes3],
+        raw: wp.array3d[scalar],
+        work: wp.array3d[vec3],
+        outputs: Outputs,
+        monitor: Monitor,
+    ) -> None:
+        t = wp.tid()
+        copies = program.robots
+        for block in range(world.first_block + t, world.blocks, scratch.shape[2]):
+            owned = wp.min(copies, world.robots - block * copies)
+            stopped = int(0)
+            start = Lanes()
+            for i in range(width):
+                robot = wp.min(robot_of(program, block, i), world.robots - 1)
+                start[i] = scalar(monitor.clock[robot])
+            for r in range(owned):
+                if monitor.status[block * copies + r, WHY] != RUNNING:
+                    stopped = stopped + 1
+            for g in range(program.groups):
+                load_state(program, state, block, g, scratch, t)
+            peak = Lanes()
+            for done in range(world.steps):
+                if stopped < owned:
+                    sizes = step(
+                        program,
+                        world,
+                        points,
+                        ground,
+                        commands,
+                        added,
+                        rows_now(program, commands, block, done, world.robots),
+                        world.dt * (start + Lanes(scalar(done))),
+                        block,
+                        scratch,
+                        raw,
+                        work,
+                        t,
+                    )
+                    total = scalar(0.0)
+                    for i in range(width):
+                        total = total + sizes[i]
+                    if not (total < largest):
+                        stopped = stopped + stop_diverged(
+                            program, world, monitor, sizes, done + 1, block, scratch, t
+                        )
+                    if monitor.results == 1:
+                        d = wp.min(block, program.actuator.shape[0] - 1)
+                        now = torque_fraction(
+                            program, d, world.robot_groups, scratch, t
+                        )
+                        for i in range(width):
+                            if sizes[i] < largest:
+                                peak[i] = wp.max(peak[i], now[i])
+                    if stopped > 0:
+                        hold_stopped(program, world, monitor, block, state, scratch, t)
+                if (done + 1) % world.every == 0:
+                    row = done / world.every
+                    write_row(
+                        program,
+                        world,
+                        points,
+                        monitor,
+                        outputs,
+                        row,
+                        block,
+                        scratch,
+                        raw,
+                        t,
+                    )
+                    if world.report == ALL:
+                        stopped = stopped + assess_row(
+                            program,
+                            world,
+                            ground,
+                            monitor,
+                            outputs,
+                            row,
+                            done + 1,
+                            block,
+                            state,
+                            scratch,
+                            t,
+                        )
+            for g in range(program.groups):
+                store_state(program, state, block, g, scratch, t)
+            for r in range(owned):
+                robot = block * copies + r
+                if monitor.results == 1:
+                    most = monitor.result[robot, TORQUE]
+                    for i in range(width):
+                        if copies == 1 or i == r:
+                            most = wp.max(most, peak[i])
+                    monitor.result[robot, TORQUE] = most
+                if monitor.status[robot, WHY] == RUNNING:
+                    monitor.clock[robot] = monitor.clock[robot] + world.steps
+
+    return SimpleNamespace(
+        World=World,
+        Commands=Commands,
+        Outputs=Outputs,
+        Monitor=Monitor,
+        Points=Points,
+        advance=advance,
+        vec3=vec3,
+    )
