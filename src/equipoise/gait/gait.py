@@ -17,7 +17,7 @@ from equipoise.gait.foot_attitude import sole_transforms, sole_twists
 from equipoise.gait.footsteps import SIDES, Footsteps
 from equipoise.gait.lipm import at_rest_at_both_ends
 from equipoise.gait.parameters import GaitParameters
-from equipoise.gait.table import GaitPoint, GaitTable
+from equipoise.gait.table import GaitTable
 from equipoise.gait.timing import SUPPORTS, Phase
 from equipoise.gait.zmp import support_polygons, zmp_margins
 from equipoise.robot.description import Array
@@ -61,22 +61,6 @@ class Gait:
     def duration(self) -> float:
         """How long it takes, holds at both ends included [s]."""
         return self.phases[-1].end
-
-    def sample(self, time: float) -> GaitPoint:
-        """Return the gait at one time [s]."""
-        table = self.at([time])
-        return GaitPoint(
-            float(table.time[0]),
-            table.com[0],
-            table.com_velocity[0],
-            table.com_acceleration[0],
-            table.zmp[0],
-            {side: table.soles[side][0] for side in SIDES},
-            {side: table.sole_twists[side][0] for side in SIDES},
-            float(table.heading[0]),
-            float(table.heading_rate[0]),
-            SUPPORTS[table.support[0]],
-        )
 
     def at(self, times: ArrayLike) -> GaitTable:
         """Return the gait at times [s], shape (n,), in any order.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.control.signals import Support
 from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
@@ -55,18 +53,3 @@ class GaitTable:
             for array in value.values():
                 array.flags.writeable = False
             object.__setattr__(self, name, MappingProxyType(dict(value)))
-
-
-class GaitPoint(NamedTuple):
-    """A gait at one time; as a row of a :class:`GaitTable`, ``support`` in words."""
-
-    time: float
-    com: Array
-    com_velocity: Array
-    com_acceleration: Array
-    zmp: Array
-    soles: Mapping[Side, Array]
-    sole_twists: Mapping[Side, Array]
-    heading: float
-    heading_rate: float
-    support: Support
