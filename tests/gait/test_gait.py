@@ -1,4 +1,4 @@
-"""A gait over time: tables, points, holds, twists and corrections."""
+"""A gait over time: tables, holds, twists, accelerations and corrections."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def test_a_table_has_a_row_for_each_time(gait: Gait) -> None:
     assert table.com.shape == table.zmp.shape == (23, 3)
     assert table.soles["left"].shape == (23, 4, 4)
     assert table.sole_twists["left"].shape == (23, 6)
+    assert table.sole_accelerations["left"].shape == (23, 6)
     for k, time in enumerate(times):
         alone = gait.at([time])
         np.testing.assert_array_equal(alone.com[0], table.com[k])
@@ -44,6 +45,7 @@ def test_it_holds_before_and_after(method: str) -> None:
     for side in ("left", "right"):
         np.testing.assert_array_equal(table.soles[side][3], table.soles[side][2])
         np.testing.assert_array_equal(table.sole_twists[side], 0.0)
+        np.testing.assert_array_equal(table.sole_accelerations[side], 0.0)
     np.testing.assert_array_equal(table.com_velocity[[0, 3]], 0.0)
     np.testing.assert_array_equal(table.com_acceleration[[0, 3]], 0.0)
     np.testing.assert_array_equal(table.support, 0)
@@ -64,6 +66,51 @@ def test_twists_are_the_motion_of_the_soles(gait: Gait) -> None:
             np.testing.assert_allclose(twist[3:], angular, atol=1e-6)
 
 
+def test_sole_accelerations_are_the_rates_of_twists(gait: Gait) -> None:
+    """Central differences of the twists, and second ones of the rotations."""
+    times = np.linspace(0.0, gait.duration, 500)
+    step = 1e-6
+    before, now, after = (gait.at(times + d) for d in (-step, 0.0, step))
+    # longer, since rounding counts by the square of the step
+    longer = 1e-4
+    first, last = gait.at(times - longer), gait.at(times + longer)
+    for side in ("left", "right"):
+        rates = (after.sole_twists[side] - before.sole_twists[side]) / (2.0 * step)
+        np.testing.assert_allclose(now.sole_accelerations[side], rates, atol=2e-4)
+        largest = np.abs(now.sole_accelerations[side]).max(axis=0)
+        assert (largest > 0.05).all()
+        poses = (table.soles[side][:, :3, :3] for table in (first, now, last))
+        turns = [
+            pin.log3(c @ b.T) - pin.log3(b @ a.T)
+            for a, b, c in zip(*poses, strict=True)
+        ]
+        angular = np.array(turns) / longer**2
+        np.testing.assert_allclose(
+            now.sole_accelerations[side][:, 3:], angular, atol=5e-3 * largest.max()
+        )
+
+
+def test_sole_accelerations_are_continuous(gait: Gait) -> None:
+    """Swings start and end without acceleration, and nowhere does it jump."""
+    swings = [phase for phase in gait.phases if phase.kind == "swing"]
+    close = 1e-7
+    for phase in swings:
+        for end in (phase.start, phase.end):
+            table = gait.at([end - close, end, end + close])
+            for values in table.sole_accelerations.values():
+                np.testing.assert_allclose(values, 0.0, atol=1e-4)
+    largest = []
+    for step in (1e-3, 1e-4):
+        table = gait.at(np.arange(swings[0].start - 0.1, swings[1].end + 0.1, step))
+        largest.append(
+            [
+                np.abs(np.diff(values, axis=0)).max()
+                for values in table.sole_accelerations.values()
+            ]
+        )
+    np.testing.assert_array_less(largest[1], 0.15 * np.array(largest[0]))
+
+
 def test_standing_feet_stand_still(gait: Gait) -> None:
     """A foot that supports neither moves nor turns, and is where its step says."""
     for phase in gait.phases:
@@ -72,6 +119,8 @@ def test_standing_feet_stand_still(gait: Gait) -> None:
         sides = ("left", "right") if phase.support == "both" else (phase.support,)
         for side in sides:
             np.testing.assert_allclose(table.sole_twists[side], 0.0, atol=1e-12)
+            accelerations = table.sole_accelerations[side]
+            np.testing.assert_allclose(accelerations, 0.0, atol=1e-9)
             np.testing.assert_allclose(np.ptp(table.soles[side], axis=0), 0.0)
 
 

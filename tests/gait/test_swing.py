@@ -5,11 +5,16 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.gait.foot_attitude import sole_transforms
+from equipoise.gait.foot_attitude import (
+    sole_accelerations,
+    sole_transforms,
+    sole_twists,
+)
 from equipoise.gait.footsteps import Footstep
 from equipoise.gait.ground import Height, footprint
 from equipoise.gait.swing import PROFILES, Swing, plan_swing
@@ -63,6 +68,25 @@ def test_swings_begin_and_end_at_rest_and_vertically(
     late = swing.at(np.linspace(0.91, 1.0, 10)).coordinates[:, low]
     np.testing.assert_allclose(early - start.coordinates[low], 0.0, atol=1e-12)
     np.testing.assert_allclose(late - end.coordinates[low], 0.0, atol=1e-12)
+
+
+@given(feet, feet, st.floats(0.3, 1.5))
+def test_twists_and_accelerations_are_rates(
+    start: Footstep, end: Footstep, duration: float
+) -> None:
+    """Of any swing: Pinocchio's logarithm of turns, and differences of twists."""
+    swing = Swing(start, end, 0.0, duration, max(start.z, end.z) + CLEARANCE)
+    times, step = np.linspace(0.0, duration, 40), 1e-6
+    before, now, after = (swing.at(times + d) for d in (-step, 0.0, step))
+    twists, first, last = (sole_twists(*table[:2]) for table in (now, before, after))
+    poses = [sole_transforms(table.coordinates) for table in (before, after)]
+    turned = [b[:3, :3] @ a[:3, :3].T for a, b in zip(*poses, strict=True)]
+    angular = np.array([pin.log3(turn) for turn in turned]) / (2.0 * step)
+    np.testing.assert_allclose(twists[:, 3:], angular, atol=1e-6)
+    rates = (last - first) / (2.0 * step)
+    # the jerk is as large as 60 / duration³ and jumps at both ends
+    atol = 1e-6 + 60.0 * step / (0.8 * duration) ** 3
+    np.testing.assert_allclose(sole_accelerations(*now), rates, atol=atol)
 
 
 def lowest_gap(swing: Swing, height: Height) -> tuple[float, Array]:

@@ -13,7 +13,11 @@ from numpy.typing import ArrayLike
 from equipoise.errors import ShapeError
 from equipoise.gait.com_motion import ComMotion, CorrectedMotion
 from equipoise.gait.feet import FootMotion
-from equipoise.gait.foot_attitude import sole_transforms, sole_twists
+from equipoise.gait.foot_attitude import (
+    sole_accelerations,
+    sole_transforms,
+    sole_twists,
+)
 from equipoise.gait.footsteps import SIDES, Footsteps
 from equipoise.gait.lipm import at_rest_at_both_ends
 from equipoise.gait.parameters import GaitParameters
@@ -88,7 +92,8 @@ class Gait:
             com.acceleration * moving,
             com.zmp,
             {side: sole_transforms(foot.coordinates) for side, foot in feet.items()},
-            {side: sole_twists(f.coordinates, f.rates) for side, f in feet.items()},
+            {side: sole_twists(*foot[:2]) for side, foot in feet.items()},
+            {side: sole_accelerations(*foot) for side, foot in feet.items()},
             np.mean(yaw, axis=0),
             np.mean(yaw_rate, axis=0),
             codes[np.searchsorted(starts, inside, side="right") - 1],

@@ -26,6 +26,7 @@ class GaitTable:
         soles: Transforms from sole to world by side, shape (n, 4, 4) each.
         sole_twists: Velocities of the sole frames' origins [m/s], then angular ones
             [rad/s], in world axes, by side, shape (n, 6) each.
+        sole_accelerations: Time derivatives of these [m/s², rad/s²], shape (n, 6) each.
         heading: Of the body: mean yaw of the soles, not wrapped [rad], shape (n,).
         heading_rate: [rad/s], shape (n,).
         support: What stands on the ground, index into
@@ -40,6 +41,7 @@ class GaitTable:
     zmp: Array
     soles: Mapping[Side, Array]
     sole_twists: Mapping[Side, Array]
+    sole_accelerations: Mapping[Side, Array]
     heading: Array
     heading_rate: Array
     support: NDArray[np.int8]
