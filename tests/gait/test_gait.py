@@ -27,6 +27,7 @@ def test_a_table_has_a_row_for_each_time(gait: Gait) -> None:
     assert table.soles["left"].shape == (23, 4, 4)
     assert table.sole_twists["left"].shape == (23, 6)
     assert table.sole_accelerations["left"].shape == (23, 6)
+    assert table.torso.shape == (23, 3, 3)
     for k, time in enumerate(times):
         alone = gait.at([time])
         np.testing.assert_array_equal(alone.com[0], table.com[k])
@@ -109,6 +110,14 @@ def test_sole_accelerations_are_continuous(gait: Gait) -> None:
             ]
         )
     np.testing.assert_array_less(largest[1], 0.15 * np.array(largest[0]))
+
+
+def test_the_torso_faces_the_heading(gait: Gait) -> None:
+    """Its rotation is Pinocchio's about the vertical, by the heading."""
+    table = gait.at(np.linspace(0.0, gait.duration, 50))
+    for turn, heading in zip(table.torso, table.heading, strict=True):
+        expected = pin.exp3(np.array([0.0, 0.0, heading]))
+        np.testing.assert_allclose(turn, expected, atol=1e-12)
 
 
 def test_standing_feet_stand_still(gait: Gait) -> None:

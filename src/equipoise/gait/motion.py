@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
+from equipoise.gait.target_table import TargetTable, target_table
 from equipoise.gait.true_zmp import true_zmp, velocities
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
@@ -83,19 +84,15 @@ class Motion:
         """Do nothing: a motion is the same each time."""
 
     def sample(self, time: float) -> Target:
-        """Return the motion at a time [s], linear between points, at rest outside."""
-        place = min(max(time / self.dt, 0.0), len(self.time) - 1.0)
-        low = min(int(place + 1e-9), len(self.time) - 2)
-        share = place - low
-        moving = 0.0 < time < self.duration
+        """Return the motion at a time [s], linear between points, at rest outside.
 
-        def between(rows: Array) -> Array:
-            return np.asarray((1.0 - share) * rows[low] + share * rows[low + 1])
+        Arrays are read-only. The first call builds a table of the whole motion.
+        """
+        return self._targets.at(time)
 
-        speed = between(self.v)[6:] * moving
-        return Target(
-            between(self.joint_position), speed, np.zeros_like(speed), between(self.com)
-        )
+    @cached_property
+    def _targets(self) -> TargetTable:
+        return target_table(self.gait, self.time, self.joint_position, self.v[:, 6:])
 
 
 def solve(
@@ -195,12 +192,8 @@ def _followed(
 def targets_of(gait: Gait, time: Array) -> ComTargets:
     """Return CoM, soles and torso of a gait at times; the torso faces the heading."""
     table = gait.at(time)
-    turn = np.zeros((len(time), 3, 3))
-    turn[:, 0, 0] = turn[:, 1, 1] = np.cos(table.heading)
-    turn[:, 1, 0] = np.sin(table.heading)
-    turn[:, 0, 1] = -turn[:, 1, 0]
-    turn[:, 2, 2] = 1.0
-    return com_targets(table.com, table.soles["left"], table.soles["right"], turn)
+    soles = table.soles
+    return com_targets(table.com, soles["left"], soles["right"], table.torso)
 
 
 def check_reached(

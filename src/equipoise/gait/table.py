@@ -55,3 +55,14 @@ class GaitTable:
             for array in value.values():
                 array.flags.writeable = False
             object.__setattr__(self, name, MappingProxyType(dict(value)))
+
+    @property
+    def torso(self) -> Array:
+        """Rotations of the torso, upright and along the heading, shape (n, 3, 3)."""
+        turn = np.zeros((len(self.time), 3, 3))
+        turn[:, 0, 0] = turn[:, 1, 1] = np.cos(self.heading)
+        turn[:, 1, 0] = np.sin(self.heading)
+        turn[:, 0, 1] = -turn[:, 1, 0]
+        turn[:, 2, 2] = 1.0
+        turn.flags.writeable = False
+        return turn
