@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from equipoise.kinematics.com import com
+from equipoise.log.measured import FootSensorPlace, Measured
 from equipoise.log.run import Event, Run
+from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 
 GRAVITY = 9.80665
+JOINT_REFERENCES = ("position", "velocity", "torque")
 
 
 def swaying(
@@ -78,6 +83,60 @@ def swaying(
     return Run(**{**fields, **changes})
 
 
+def sensing(run: Run, at: FootSensorPlace = "ankle", *, estimator: bool = False) -> Run:
+    """Return a run with commands, sensors, and all that may be wanted.
+
+    Numbers are made up; measurements are 4 ms old.
+
+    Args:
+        run: The run, from time zero on.
+        at: Where the foot sensors are.
+        estimator: Whether there are estimates, too.
+    """
+    robot, rows = run.robot, len(run.time)
+    rng = np.random.default_rng(11)
+    joints = (rows, robot.nv - 6)
+    turns = rng.standard_normal((rows, 4))
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    tilt = pin.SE3(pin.exp3(np.array([0.3, -1.0, 2.0])), np.array([0.1, 0.2, -0.3]))
+    measured = Measured(
+        time=np.maximum(run.time - 0.004, 0.0).round(9),
+        position=joint_positions(robot, run.q) + rng.normal(0.0, 1e-3, joints),
+        velocity=run.v[:, 6:] + rng.normal(0.0, 1e-3, joints),
+        feet={
+            side: wrench + rng.standard_normal((rows, 6))
+            for side, wrench in run.foot_wrench.items()
+        },
+        feet_at=at,
+        angular_velocity=rng.standard_normal((rows, 3)),
+        specific_force=rng.standard_normal((rows, 3)),
+        orientation=turns,
+        imu_frame=robot.description.root,
+        transform_imu_to_frame=np.array(tilt.homogeneous),
+    )
+    wanted = {
+        **run.references,
+        **{f"joint_{name}": rng.standard_normal(joints) for name in JOINT_REFERENCES},
+        **{
+            name: rng.standard_normal((rows, 3))
+            for name in ("com_velocity", "com_acceleration", "dcm", "zmp")
+        },
+        "left_sole": np.hstack([rng.standard_normal((rows, 3)), turns]),
+        "left_sole_twist": rng.standard_normal((rows, 6)),
+        "support": rng.integers(0, 3, rows).astype(float),
+        "torso": turns,
+    }
+    wanted["zmp"][: rows // 2] = np.nan
+    near = np.array([_moved(robot, step) for step in rng.normal(0, 0.01, run.v.shape)])
+    return replace(
+        run,
+        references=wanted,
+        commands={name: rng.standard_normal(joints) for name in JOINT_REFERENCES},
+        measured=measured,
+        estimates={"q": near, "v": run.v + 0.01} if estimator else {},
+    )
+
+
 def figures(robot: Robot, seconds: float) -> dict[str, Any]:
     """Return a summary with all that a report shows."""
     return {
@@ -136,6 +195,4 @@ def joints_only(seconds: float = 1.0, **changes: Any) -> Run:
 
 
 def _moved(robot: Robot, step: np.ndarray) -> np.ndarray:
-    import pinocchio as pin
-
     return np.asarray(pin.integrate(robot.model, np.array(robot.standing), step))

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import random_states, random_trees
-from runs import swaying
+from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.figures import figures_as_json, plain_figures
@@ -71,6 +73,55 @@ def test_wrong_shapes_in_mappings_are_named():
         swaying(foot_wrench={"middle": np.zeros((ROWS, 6))})
     with pytest.raises(EquipoiseError, match="reference 'a b'"):
         swaying(references={"a b": np.zeros(ROWS)})
+
+
+def test_signals_are_checked():
+    """Commands, measurements and estimates are whole, of the right size, or refused."""
+    run = sensing(swaying(), estimator=True)
+    for array in (run.commands["torque"], run.measured.position, run.estimates["q"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+    with pytest.raises(TypeError):
+        run.measured.feet["left"] = np.zeros((ROWS, 6))
+    still = np.zeros((ROWS, JOINTS))
+    with pytest.raises(EquipoiseError, match="commands are of position; position, v"):
+        swaying(commands={"position": still})
+    with pytest.raises(ShapeError, match=r"commands\['torque'\] has shape"):
+        replace(run, commands={**run.commands, "torque": still[:, 1:]})
+    with pytest.raises(ShapeError, match=r"estimates\['q'\] has shape"):
+        replace(run, estimates={**run.estimates, "q": still})
+    with pytest.raises(EquipoiseError, match="has estimates, but no measurements"):
+        replace(run, measured=None)
+    # an estimator may diverge
+    lost = {name: values * np.nan for name, values in run.estimates.items()}
+    assert np.isnan(replace(run, estimates=lost).estimates["q"]).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"orientation": np.zeros((ROWS, 3))}, r"^measured\.orientation has shape"),
+        ({"feet": {"left": np.zeros(6)}}, r"^measured\.feet\['left'\] has shape"),
+        ({"position": np.zeros((ROWS, 3)), "velocity": np.zeros((ROWS, 3))}, "29"),
+        ({"specific_force": np.full((ROWS, 3), np.nan)}, "not finite, first in row 0"),
+        ({"time": np.arange(ROWS)[::-1]}, "decreases"),
+        ({"feet_at": "knee"}, "no foot sensors at 'knee'; the choices are: sole, an"),
+        ({"feet": {"middle": np.zeros((ROWS, 6))}}, "no sole 'middle'"),
+        ({"imu_frame": "nowhere"}, "no frame 'nowhere'"),
+    ],
+)
+def test_measurements_are_checked(changes, reason):
+    """What no sensor can have measured is refused, by name."""
+    run = sensing(swaying())
+    with pytest.raises(EquipoiseError, match=reason):
+        replace(run, measured=replace(run.measured, **changes))
+
+
+def test_frame_of_the_imu_has_the_robots_name():
+    """Names that are understood as well become those of the robot's file."""
+    run = sensing(swaying())
+    measured = replace(run.measured, imu_frame="base_link")
+    assert replace(run, measured=measured).measured.imu_frame == "pelvis"
 
 
 def test_impossible_values_are_named():

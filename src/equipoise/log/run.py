@@ -10,19 +10,21 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.log.checked_arrays import check_finite, checked, numbers
 from equipoise.log.figures import plain_figures
+from equipoise.log.measured import BASE_DOF, Measured
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-BASE_DOF = 6
 # Logs count time in whole nanoseconds.
 SHORTEST_INTERVAL = 1e-9
 REFERENCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+COMMANDS = ("position", "velocity", "torque")
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,19 @@ class Run:
         zmp_margin: Distance of the ZMP to the edge of the support polygon, positive
             inside [m], shape (n,).
         references: What was wanted, n rows each, by name: for example ``"com"`` of
-            shape (n, 3), ``"joint_position"`` of shape (n, nv - 6). NaN where
-            nothing was.
+            shape (n, 3), ``"joint_position"`` of shape (n, nv - 6), ``"left_sole"``
+            (position and quaternion xyzw) of shape (n, 7). NaN where nothing was.
         boxes: Position and quaternion xyzw of each movable box, shape (n, nb, 7).
         events: What happened, in order of time.
         summary: Figures, for ``summary.json``: plain data, numbers finite.
         surroundings: What it met, for looking at.
+        commands: What the actuators were told in the step that led to each row:
+            ``"position"``, ``"velocity"`` and ``"torque"``, in the order of v[6:],
+            shape (n, nv - 6) each; empty where that is not known.
+        measured: What the sensors measured; None where there were none. All of the
+            above is the truth, whether there are sensors or not.
+        estimates: What an estimator made of it: ``"q"`` of shape (n, nq) and ``"v"`` of
+            shape (n, nv), finite or not; empty without an estimator.
     """
 
     robot: Robot
@@ -88,6 +97,9 @@ class Run:
     events: tuple[Event, ...]
     summary: Mapping[str, Any]
     surroundings: Surroundings = field(default_factory=Surroundings)
+    commands: Mapping[str, Array] = field(default_factory=dict)
+    measured: Measured | None = None
+    estimates: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check, copy and freeze.
@@ -112,11 +124,12 @@ class Run:
             "boxes": (rows, boxes, 7),
         }
         for name, shape in shapes.items():
-            self._set(name, _checked(name, getattr(self, name), shape))
+            self._set(name, checked(name, getattr(self, name), shape))
         self._check_time()
         self.robot.check_q(self.q)
         self._freeze_support(rows)
         self._freeze_mappings(rows, joints)
+        self._freeze_signals(rows, joints)
         self._check_texts()
 
     def save(
@@ -151,9 +164,9 @@ class Run:
         supported.flags.writeable = False
         self._set("supported", supported)
         for name, shape in (("zmp", (rows, 3)), ("zmp_margin", (rows,))):
-            values = _numbers(name, getattr(self, name), shape)
+            values = numbers(name, getattr(self, name), shape)
             values[~supported] = np.nan
-            _check_finite(name, values[supported])
+            check_finite(name, values[supported])
             values.flags.writeable = False
             self._set(name, values)
 
@@ -162,7 +175,7 @@ class Run:
         for side, wrench in self.foot_wrench.items():
             if side not in self.robot.soles:
                 raise NameNotFoundError("sole", side, self.robot.soles, self.robot.name)
-            wrenches[side] = _checked(f"foot_wrench['{side}']", wrench, (rows, 6))
+            wrenches[side] = checked(f"foot_wrench['{side}']", wrench, (rows, 6))
         references = {}
         for name, values in self.references.items():
             if not REFERENCE_NAME.fullmatch(name):
@@ -170,11 +183,29 @@ class Run:
                     f"reference '{name}': names are of letters, digits and underscores"
                 )
             tail = (joints,) if name.startswith("joint_") else np.shape(values)[1:]
-            array = _numbers(f"references['{name}']", values, (rows, *tail))
+            array = numbers(f"references['{name}']", values, (rows, *tail))
             array.flags.writeable = False
             references[name] = array
         self._set("foot_wrench", MappingProxyType(wrenches))
         self._set("references", MappingProxyType(references))
+
+    def _freeze_signals(self, rows: int, joints: int) -> None:
+        commands = {
+            name: checked(f"commands['{name}']", values, (rows, joints))
+            for name, values in _all_or_none("commands", self.commands, COMMANDS)
+        }
+        self._set("commands", MappingProxyType(commands))
+        if self.measured is not None:
+            self._set("measured", self.measured.of_robot(self.robot, rows))
+        sizes = {"q": self.robot.nq, "v": self.robot.nv}
+        estimates = {}
+        for name, values in _all_or_none("estimates", self.estimates, tuple(sizes)):
+            array = numbers(f"estimates['{name}']", values, (rows, sizes[name]))
+            array.flags.writeable = False
+            estimates[name] = array
+        if estimates and self.measured is None:
+            raise EquipoiseError("a run has estimates, but no measurements")
+        self._set("estimates", MappingProxyType(estimates))
 
     def _check_texts(self) -> None:
         names = tuple(self.contact_names)
@@ -189,24 +220,12 @@ class Run:
         self._set("summary", MappingProxyType(plain_figures(self.summary)))
 
 
-def _checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = _numbers(name, values, shape)
-    _check_finite(name, array)
-    array.flags.writeable = False
-    return array
-
-
-def _numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
-    if array.shape != shape:
-        raise ShapeError(f"{name} has shape {array.shape}; {shape} is needed")
-    return array
-
-
-def _check_finite(name: str, values: Array) -> None:
-    if not np.isfinite(values).all():
-        row = int(np.argwhere(~np.isfinite(values))[0][0])
-        raise ShapeError(f"{name} holds values that are not finite, first in row {row}")
+def _all_or_none(
+    what: str, given: Mapping[str, Array], names: tuple[str, ...]
+) -> list[tuple[str, Array]]:
+    """Return all arrays of a mapping in the order of their names, if it has any."""
+    if given and set(given) != set(names):
+        raise EquipoiseError(
+            f"{what} are of {', '.join(given)}; {', '.join(names)} are needed, or none"
+        )
+    return [(name, given[name]) for name in names if name in given]
