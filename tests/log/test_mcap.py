@@ -4,20 +4,23 @@ import contextlib
 import io
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
-from runs import swaying
+from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import topics
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.mcap_format.ros_types import DEFINITIONS
+from equipoise.log.measured import Measured
 from equipoise.log.run import Run
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.load import load
@@ -34,6 +37,15 @@ ARRAYS = (
     "zmp",
     "zmp_margin",
     "boxes",
+)
+
+MEASURED = (
+    "time",
+    "position",
+    "velocity",
+    "angular_velocity",
+    "specific_force",
+    "orientation",
 )
 
 
@@ -83,22 +95,83 @@ def xyz(path: str) -> list[str]:
     return [f"{path}.{axis}" for axis in "xyz"]
 
 
-def test_round_trip(run, tmp_path):
-    """A run read back with its robot is the same, bit for bit."""
-    file = tmp_path / "any.mcap"
-    file.write_bytes(as_bytes(run))
-    back = read_run(file, run.robot)
+def assert_same(back: Run, run: Run) -> None:
+    """All arrays of a run are the same, bit for bit."""
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(back, name), getattr(run, name), name)
     np.testing.assert_array_equal(back.supported, run.supported)
-    assert back.contact_names == run.contact_names
-    assert back.events == run.events
-    assert set(back.references) == set(run.references)
-    for name, values in run.references.items():
-        np.testing.assert_array_equal(back.references[name], values)
-    assert set(back.foot_wrench) == {"left", "right"}
-    for side, wrench in run.foot_wrench.items():
-        np.testing.assert_array_equal(back.foot_wrench[side], wrench)
+    for name in ("references", "foot_wrench", "commands", "estimates"):
+        own, found = getattr(run, name), getattr(back, name)
+        assert set(found) == set(own)
+        for key, values in own.items():
+            np.testing.assert_array_equal(found[key], values, f"{name}: {key}")
+    assert (back.measured is None) == (run.measured is None)
+    if back.measured is not None and run.measured is not None:
+        assert_same_measured(back.measured, run.measured)
+
+
+def assert_same_measured(back: Measured, measured: Measured) -> None:
+    """All that was measured is the same, the IMU's pose to rounding."""
+    for name in MEASURED:
+        own = getattr(measured, name)
+        np.testing.assert_array_equal(getattr(back, name), own, name)
+    assert set(back.feet) == set(measured.feet)
+    for side, wrench in measured.feet.items():
+        np.testing.assert_array_equal(back.feet[side], wrench)
+    assert back.feet_at == measured.feet_at
+    assert back.imu_frame == measured.imu_frame
+    pose = measured.transform_imu_to_frame
+    np.testing.assert_allclose(back.transform_imu_to_frame, pose, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        swaying(),
+        sensing(swaying(), "sole"),
+        sensing(swaying(), "ankle"),
+        sensing(swaying(), "ankle", estimator=True),
+        replace(swaying(), commands=sensing(swaying()).commands),
+    ],
+    ids=["truth alone", "sole", "ankle", "estimator", "commands"],
+)
+def test_round_trip(made, tmp_path):
+    """A run read back with its robot is the same, bit for bit."""
+    file = tmp_path / "any.mcap"
+    file.write_bytes(as_bytes(made))
+    back = read_run(file, made.robot)
+    assert_same(back, made)
+    assert back.contact_names == made.contact_names
+    assert back.events == made.events
+
+
+def test_sensors_of_every_robot(robot, tmp_path):
+    """Sensors come back with the robot of the log itself, ankles where joints are."""
+    run = sensing(swaying(robot, 0.05), estimator=True)
+    file = tmp_path / "any.mcap"
+    file.write_bytes(as_bytes(run))
+    back = read_run(file)
+    here = [degree_names(robot).index(name) for name in degree_names(back.robot)]
+    np.testing.assert_array_equal(
+        back.measured.position, run.measured.position[:, here]
+    )
+    np.testing.assert_array_equal(
+        back.commands["torque"], run.commands["torque"][:, here]
+    )
+    np.testing.assert_array_equal(back.estimates["q"][:, :7], run.estimates["q"][:, :7])
+    static = decoded(file.read_bytes())["/tf_static"][0][1].transforms
+    for side, sole in robot.soles.items():
+        own = next(t for t in static if t.child_frame_id.startswith(f"{side[0]}_ankle"))
+        assert own.header.frame_id == sole.link
+        place, turn = own.transform.translation, own.transform.rotation
+        pose = pin.XYZQUATToSE3(
+            np.array([place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w])
+        )
+        frame = robot.model.frames[robot.model.getBodyId(sole.link)]
+        # the last joint is the origin of the body that the foot is a part of
+        np.testing.assert_allclose(frame.placement.act(pose.translation), 0, atol=1e-12)
+        rotation = sole.transform_sole_to_link[:3, :3]
+        np.testing.assert_allclose(pose.rotation, rotation, atol=1e-9)
 
 
 def test_log_describes_its_robot(robot, tmp_path):
@@ -156,7 +229,7 @@ def test_others_read_joints(run, log):
     np.testing.assert_array_equal(states[:, 1], run.v[:, 6:])
     np.testing.assert_array_equal(states[:, 2], run.torque)
     stamps = numbers(log, "/joint_states", "header.stamp.sec", "header.stamp.nanosec")
-    np.testing.assert_array_equal(stamps @ [1_000_000_000, 1], run.time.round(9) * 1e9)
+    np.testing.assert_array_equal(stamps @ [1_000_000_000, 1], (run.time * 1e9).round())
     for number, (message, _) in enumerate(log["/joint_states"]):
         assert message.sequence == number
         assert message.log_time == message.publish_time == round(run.time[number] * 1e9)
@@ -222,9 +295,105 @@ def test_others_read_events_and_the_robot(run, log):
     assert "<robot name=" in log["/robot_description"][0][1].data
 
 
-def test_definitions_are_complete(run):
+SENSING = sensing(swaying(), estimator=True)
+
+
+@pytest.fixture(scope="module")
+def sensed() -> dict[str, list]:
+    """A run with sensors and an estimator as others read it."""
+    return decoded(as_bytes(SENSING))
+
+
+def quaternion(path: str) -> list[str]:
+    """Return the paths of a quaternion's coordinates."""
+    return [f"{path}.{axis}" for axis in "xyzw"]
+
+
+def stamps(log, topic) -> np.ndarray:
+    """Return the times in the headers of a topic [ns]."""
+    paths = ("header.stamp.sec", "header.stamp.nanosec")
+    return numbers(log, topic, *paths) @ [1_000_000_000, 1]
+
+
+def test_others_read_what_was_measured(sensed):
+    """Measurements have the topics of a real robot, and the time they were taken at."""
+    run, measured = SENSING, SENSING.measured
+    states = numbers(sensed, "/joint_states", "position", "velocity", "effort")
+    np.testing.assert_array_equal(states[:, 0], measured.position)
+    np.testing.assert_array_equal(states[:, 1], measured.velocity)
+    np.testing.assert_array_equal(states[:, 2], run.torque)
+    for topic in ("/joint_states", "/imu", "/foot/left/wrench", "/odom"):
+        np.testing.assert_array_equal(
+            stamps(sensed, topic), (measured.time * 1e9).round()
+        )
+        logged = [message.log_time for message, _ in sensed[topic]]
+        np.testing.assert_array_equal(logged, (run.time * 1e9).round())
+    topic = "/foot/right/wrench"
+    assert sensed[topic][0][1].header.frame_id == "r_ankle"
+    wrench = numbers(sensed, topic, *xyz("wrench.force"), *xyz("wrench.torque"))
+    np.testing.assert_array_equal(wrench, measured.feet["right"])
+    paths = xyz("angular_velocity"), xyz("linear_acceleration")
+    for own, path in zip(
+        (measured.angular_velocity, measured.specific_force), paths, strict=True
+    ):
+        np.testing.assert_array_equal(numbers(sensed, "/imu", *path), own)
+    turn = numbers(sensed, "/imu", *quaternion("orientation"))
+    np.testing.assert_array_equal(turn, measured.orientation)
+    frame = sensed["/imu"][0][1].header.frame_id
+    (own,) = (
+        item
+        for item in sensed["/tf_static"][0][1].transforms
+        if item.child_frame_id == frame
+    )
+    assert own.header.frame_id == "pelvis"
+
+
+def test_others_read_the_truth_beside(sensed):
+    """With sensors all that only a simulator knows is below /true."""
+    run = SENSING
+    states = numbers(sensed, "/true/joint_states", "position", "velocity", "effort")
+    np.testing.assert_array_equal(states[:, 0], run.q[:, 7:])
+    np.testing.assert_array_equal(states[:, 2], run.torque)
+    assert sensed["/true/foot/left/wrench"][0][1].header.frame_id == "l_sole"
+    np.testing.assert_array_equal(numbers(sensed, "/true/com", *xyz("point")), run.com)
+    pose = [*xyz("pose.pose.position"), *quaternion("pose.pose.orientation")]
+    np.testing.assert_array_equal(numbers(sensed, "/true/odom", *pose), run.q[:, :7])
+    estimated = run.estimates["q"]
+    np.testing.assert_array_equal(numbers(sensed, "/odom", *pose), estimated[:, :7])
+    own = numbers(sensed, "/estimated/joint_states", "position")[:, 0]
+    np.testing.assert_array_equal(own, estimated[:, 7:])
+    truth = ("com", "zmp", "zmp_margin", "contacts", "boxes", "joint_accelerations")
+    for name in (*truth, "base/acceleration", "tf"):
+        assert f"/true/{name}" in sensed
+        assert f"/{name}" not in sensed or name == "tf"
+    alone = decoded(as_bytes(sensing(swaying(seconds=0.05))))
+    assert {"/odom", "/tf", "/estimated/joint_states"}.isdisjoint(alone)
+
+
+def test_others_read_what_was_wanted_and_commanded(sensed):
+    """Commands are joint states; what was wanted has the type of what it is."""
+    run = SENSING
+    told = numbers(sensed, "/joint_commands", "position", "velocity", "effort")
+    for at, name in enumerate(("position", "velocity", "torque")):
+        np.testing.assert_array_equal(told[:, at], run.commands[name])
+    for name, paths in {
+        "com_velocity": xyz("vector"),
+        "dcm": xyz("point"),
+        "left_sole": [*xyz("pose.position"), *quaternion("pose.orientation")],
+        "left_sole_twist": [*xyz("twist.linear"), *xyz("twist.angular")],
+        "torso": quaternion("quaternion"),
+        "support": ["data"],
+    }.items():
+        found = numbers(sensed, f"/references/{name}", *paths)
+        wanted = run.references[name].reshape(len(run.time), -1)
+        np.testing.assert_array_equal(found, wanted)
+    torque = numbers(sensed, "/references/joint_torque", "effort")[:, 0]
+    np.testing.assert_array_equal(torque, run.references["joint_torque"])
+
+
+def test_definitions_are_complete():
     """All message types of the file are read by others; every definition is used."""
-    stream = io.BytesIO(as_bytes(run))
+    stream = io.BytesIO(as_bytes(SENSING))
     summary = make_reader(stream).get_summary()
     texts = "".join(schema.data.decode() for schema in summary.schemas.values())
     names = {schema.name.replace("/msg/", "/") for schema in summary.schemas.values()}

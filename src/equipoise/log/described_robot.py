@@ -9,7 +9,7 @@ from pathlib import Path
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import Messages
 from equipoise.log.mcap_format.mcap_writer import SETTINGS_ATTACHMENT
-from equipoise.log.mcap_format.streams import ROBOT_DESCRIPTION
+from equipoise.log.mcap_format.topics import ROBOT_DESCRIPTION
 from equipoise.robot.assemble import assemble
 from equipoise.robot.formats.settings import Settings, parse_settings
 from equipoise.robot.formats.urdf import read_urdf

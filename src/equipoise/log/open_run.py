@@ -7,8 +7,9 @@ from pathlib import Path
 from equipoise.errors import EquipoiseError
 from equipoise.log.described_robot import robot_of_urdf
 from equipoise.log.mcap_format.mcap_file import log_path, topics
-from equipoise.log.mcap_format.mcap_reader import NEEDED, read_run
+from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.salvage import read_whole
+from equipoise.log.mcap_format.topics import needed_topics
 from equipoise.log.recordings.bag_files import check_there
 from equipoise.log.recordings.recording import CSV_ENDINGS, Recording, read_recording
 from equipoise.log.recordings.replay import recorded_run
@@ -51,7 +52,7 @@ def is_run(path: Path) -> bool:
     except EquipoiseError:  # no index: all must be read to know
         raw = read_whole(file, lambda name, kind: False)
         announced = {topic.channel.topic for topic in raw.topics.values()}
-    return announced.issuperset(NEEDED)
+    return announced.issuperset(needed_topics(announced))
 
 
 def _described(recording: Recording) -> Robot:

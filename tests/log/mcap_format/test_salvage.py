@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
 from mcap.writer import Writer
-from runs import swaying
+from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_reader import read_run
@@ -53,6 +53,8 @@ def without_chunks(content: bytes) -> bytes:
 
 
 CHUNKED = as_bytes(RUN)
+SENSING = sensing(swaying(seconds=2.0, rate=200.0), estimator=True)
+SENSED = as_bytes(SENSING)
 LOOSE = without_chunks(as_bytes(swaying(seconds=0.2, rate=100.0)))
 
 
@@ -73,13 +75,26 @@ def is_prefix(part: Run, whole: Run) -> bool:
         for name in ARRAYS
     ]
     same += [
-        np.array_equal(values, whole.references[name][:rows])
+        np.array_equal(values, whole.references[name][:rows], equal_nan=True)
         for name, values in part.references.items()
     ]
     same += [
         np.array_equal(values, whole.foot_wrench[side][:rows])
         for side, values in part.foot_wrench.items()
     ]
+    same += [
+        np.array_equal(values, getattr(whole, name)[key][:rows])
+        for name in ("commands", "estimates")
+        for key, values in getattr(part, name).items()
+    ]
+    if part.measured is not None and whole.measured is not None:
+        for name in ("time", "position", "velocity", "orientation"):
+            own = getattr(whole.measured, name)[:rows]
+            same.append(np.array_equal(getattr(part.measured, name), own))
+        for side, values in part.measured.feet.items():
+            same.append(np.array_equal(values, whole.measured.feet[side][:rows]))
+    same.append((part.measured is None) == (whole.measured is None))
+    same.append(set(part.estimates) == set(whole.estimates))
     same.append(np.array_equal(part.supported, whole.supported[:rows]))
     return all(same) and set(part.references) == set(whole.references)
 
@@ -100,6 +115,35 @@ def test_cut_off_anywhere(tmp_path_factory, length):
     assert all(event.time <= part.time[-1] for event in part.events)
     (notice,) = part.summary["notices"]
     assert "is whole up to" in notice or "are whole" in notice
+
+
+@settings(max_examples=20)
+@given(st.integers(0, len(SENSED) - 1))
+def test_cut_off_with_sensors(tmp_path_factory, length):
+    """Truth, measurements and estimates end at the same row."""
+    file = tmp_path_factory.mktemp("cut") / "run.mcap"
+    part = salvaged(SENSED[:length], file, SENSING.robot)
+    if isinstance(part, str):
+        assert "cut off" in part
+        assert length < 0.4 * len(SENSED)
+        return
+    assert is_prefix(part, SENSING)
+    assert part.measured is not None
+
+
+def test_cut_off_with_sensors_without_chunks(tmp_path):
+    """The same where topics end at different rows."""
+    whole = sensing(swaying(seconds=0.2, rate=100.0), estimator=True)
+    content = without_chunks(as_bytes(whole))
+    found = set()
+    for share in np.linspace(0.5, 0.99, 12):
+        part = salvaged(
+            content[: int(share * len(content))], tmp_path / "run.mcap", whole.robot
+        )
+        assert not isinstance(part, str)
+        assert is_prefix(part, whole)
+        found.add(len(part.time))
+    assert len(found) > 3
 
 
 @settings(max_examples=40)

@@ -12,13 +12,9 @@ from equipoise.log.mcap_format.cdr import MessageType
 from equipoise.log.mcap_format.container import Block, McapFile
 from equipoise.log.mcap_format.layout import Bytes, Layout
 from equipoise.log.mcap_format.ros_types import definition, long_name
-from equipoise.log.mcap_format.streams import (
-    EVENTS,
-    Stream,
-    event_message,
-    still_messages,
-    streams,
-)
+from equipoise.log.mcap_format.stream import Stream
+from equipoise.log.mcap_format.streams import event_message, still_messages, streams
+from equipoise.log.mcap_format.topics import EVENTS
 from equipoise.log.run import Run
 from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.settings_text import to_settings_toml
@@ -51,7 +47,7 @@ def write_mcap(run: Run, stream: BinaryIO) -> None:
     step = max(1, CHUNK_BYTES // row_bytes)
     for start in range(0, len(times), step):
         stop = min(start + step, len(times))
-        encoded = [topic.encode(start, stop, times) for topic in topics]
+        encoded = [topic.encode(start, stop) for topic in topics]
         blocks = []
         for first, last in _even_spans(present, start, stop):
             there = np.flatnonzero(present[first]).tolist()
@@ -84,13 +80,15 @@ class _Topic:
             if stream.rows is None
             else stream.rows
         )
+        stamped = run.time if stream.stamped is None else stream.stamped
+        self._stamps = np.divmod(nanoseconds(stamped), NANOSECONDS)
         self._template: Bytes = np.frombuffer(template, dtype=np.uint8)
 
-    def encode(self, start: int, stop: int, times: NDArray[np.uint64]) -> Bytes:
+    def encode(self, start: int, stop: int) -> Bytes:
         messages = np.tile(self._template, (stop - start, 1))
         for path, values in self.stream.columns.items():
             self.layout.put(messages, path, np.asarray(values)[start:stop])
-        seconds, rest = np.divmod(times[start:stop], NANOSECONDS)
+        seconds, rest = (part[start:stop] for part in self._stamps)
         for path in self.stream.stamps:
             self.layout.put(messages, f"{path}.sec", seconds)
             self.layout.put(messages, f"{path}.nanosec", rest)

@@ -28,14 +28,22 @@ DEFINITIONS = {
     "geometry_msgs/Pose": (
         "geometry_msgs/Point position\ngeometry_msgs/Quaternion orientation"
     ),
+    "geometry_msgs/PoseStamped": "std_msgs/Header header\ngeometry_msgs/Pose pose",
     "geometry_msgs/PoseArray": "std_msgs/Header header\ngeometry_msgs/Pose[] poses",
     "geometry_msgs/PoseWithCovariance": (
         "geometry_msgs/Pose pose\nfloat64[36] covariance"
     ),
     "geometry_msgs/PointStamped": "std_msgs/Header header\ngeometry_msgs/Point point",
+    "geometry_msgs/Vector3Stamped": (
+        "std_msgs/Header header\ngeometry_msgs/Vector3 vector"
+    ),
+    "geometry_msgs/QuaternionStamped": (
+        "std_msgs/Header header\ngeometry_msgs/Quaternion quaternion"
+    ),
     "geometry_msgs/Twist": (
         "geometry_msgs/Vector3 linear\ngeometry_msgs/Vector3 angular"
     ),
+    "geometry_msgs/TwistStamped": "std_msgs/Header header\ngeometry_msgs/Twist twist",
     "geometry_msgs/TwistWithCovariance": (
         "geometry_msgs/Twist twist\nfloat64[36] covariance"
     ),
@@ -65,6 +73,14 @@ DEFINITIONS = {
     "sensor_msgs/JointState": (
         "std_msgs/Header header\nstring[] name\n"
         "float64[] position\nfloat64[] velocity\nfloat64[] effort"
+    ),
+    "sensor_msgs/Imu": (
+        "std_msgs/Header header\n"
+        "geometry_msgs/Quaternion orientation\nfloat64[9] orientation_covariance\n"
+        "geometry_msgs/Vector3 angular_velocity\n"
+        "float64[9] angular_velocity_covariance\n"
+        "geometry_msgs/Vector3 linear_acceleration\n"
+        "float64[9] linear_acceleration_covariance"
     ),
     "sensor_msgs/CompressedImage": (
         "std_msgs/Header header\nstring format\nuint8[] data"
@@ -97,11 +113,6 @@ DEFINITIONS = {
     ),
 }
 
-# Of others' logs; a run of ours has none of these.
-FOREIGN_DEFINITIONS = {
-    "geometry_msgs/PoseStamped": "std_msgs/Header header\ngeometry_msgs/Pose pose",
-}
-
 
 def definition(name: str) -> str:
     """Return a message's definition with those that it is made of, as ``ros2msg``.
@@ -109,7 +120,7 @@ def definition(name: str) -> str:
     Args:
         name: For example ``"sensor_msgs/JointState"``.
     """
-    parts = [_own_text(name)]
+    parts = [DEFINITIONS[name]]
     parts += [f"MSG: {used}\n{DEFINITIONS[used]}" for used in _used_by(name)]
     return f"\n{SEPARATOR}\n".join(parts) + "\n"
 
@@ -120,14 +131,10 @@ def long_name(name: str) -> str:
     return f"{package}/msg/{short}"
 
 
-def _own_text(name: str) -> str:
-    return DEFINITIONS.get(name) or FOREIGN_DEFINITIONS[name]
-
-
 def _used_by(name: str) -> list[str]:
     """Return the message types that a definition needs, each once."""
     found: dict[str, None] = {}
-    for used in re.findall(r"^(\w+/\w+)", _own_text(name), re.MULTILINE):
+    for used in re.findall(r"^(\w+/\w+)", DEFINITIONS[name], re.MULTILINE):
         found[used] = None
         found.update(dict.fromkeys(_used_by(used)))
     return list(found)

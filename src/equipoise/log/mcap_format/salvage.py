@@ -12,10 +12,16 @@ from equipoise.errors import EquipoiseError
 from equipoise.log.folder import SUMMARY_NAME, read_summary
 from equipoise.log.mcap_format.mcap_file import LOG_NAME, Messages, log_path, open_log
 from equipoise.log.mcap_format.raw_messages import Damage, RawLog, Wanted, read_raw
-from equipoise.log.mcap_format.streams import EVENTS, JOINT_STATES, ZMP, ZMP_MARGIN
+from equipoise.log.mcap_format.topics import (
+    EVENTS,
+    JOINT_STATES,
+    TRUE,
+    ZMP,
+    ZMP_MARGIN,
+)
 
 # Topics that have no message at some of the rows, and are none the less whole.
-SOMETIMES = (ZMP, ZMP_MARGIN, EVENTS)
+SOMETIMES = (EVENTS, ZMP, ZMP_MARGIN, f"{TRUE}{ZMP}", f"{TRUE}{ZMP_MARGIN}")
 # Nearer to its end than this, nothing is lost [s].
 NOTHING = 1e-6
 

@@ -13,13 +13,9 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.mcap_format.raw_messages import RawLog, Wanted
-from equipoise.log.mcap_format.ros_types import (
-    DEFINITIONS,
-    FOREIGN_DEFINITIONS,
-    definition,
-)
+from equipoise.log.mcap_format.ros_types import DEFINITIONS, definition
 from equipoise.log.mcap_format.salvage import read_whole, what_is_lost
-from equipoise.log.mcap_format.streams import EVENTS
+from equipoise.log.mcap_format.topics import EVENTS
 from equipoise.log.recordings.bag_files import bag_files
 from equipoise.log.recordings.db3_file import read_db3
 from equipoise.log.recordings.message_groups import Group, message_groups
@@ -169,7 +165,7 @@ def _topic(name: str, item: _Found, notices: list[str]) -> BagTopic:
 
 
 def _standard_definition(kind: str) -> str:
-    if kind not in DEFINITIONS and kind not in FOREIGN_DEFINITIONS:
+    if kind not in DEFINITIONS:
         raise EquipoiseError(f"no definition of {kind} is known")
     return definition(kind)
 
