@@ -21,8 +21,10 @@ from equipoise.identification.measuring.measure import measure_run, measured_pos
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.measuring.stretches import Stillness
+from equipoise.log.measured import Measured as LogMeasured
 from equipoise.log.recordings.recording import StaticFrame, read_recording
 from equipoise.log.run import Run
+from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.joint_coordinates import configurations, degree_names
 from equipoise.simulation.trials import stand
 
@@ -395,27 +397,21 @@ def test_csv_log(humanoid, made, tmp_path):
     assert any("not finite" in text for text in found.notices)
 
 
-def test_run(humanoid, made):
-    """A run of our own gives the same poses as its log."""
-    log = made.recording
-    rows = len(log.time)
-    joints = np.stack(list(log.joints.values()), axis=1)
-    q = configurations(humanoid, np.tile(AT_ORIGIN, (rows, 1)), joints)
+def run_of(robot, time, q, foot_wrench):
+    """Return a run of which only joints and wrenches matter."""
+    rows = len(time)
     empty, flat = np.zeros((rows, 0, 3)), np.zeros((rows, 3))
-    run = Run(
-        robot=humanoid,
-        time=log.time,
+    return Run(
+        robot=robot,
+        time=time,
         q=q,
-        v=np.zeros((rows, humanoid.nv)),
-        a=np.zeros((rows, humanoid.nv)),
-        torque=np.zeros((rows, humanoid.nv - 6)),
+        v=np.zeros((rows, robot.nv)),
+        a=np.zeros((rows, robot.nv)),
+        torque=np.zeros((rows, robot.nv - 6)),
         contact_names=(),
         contact_position=empty,
         contact_force=empty,
-        foot_wrench={
-            side: log.wrenches[sole].values
-            for side, sole in zip(FEET, SOLES, strict=True)
-        },
+        foot_wrench=foot_wrench,
         com=flat,
         zmp=flat,
         supported=np.ones(rows, dtype=bool),
@@ -425,6 +421,17 @@ def test_run(humanoid, made):
         events=(),
         summary={},
     )
+
+
+def test_run(humanoid, made):
+    """A run of our own gives the same poses as its log."""
+    log = made.recording
+    joints = np.stack(list(log.joints.values()), axis=1)
+    q = configurations(humanoid, np.tile(AT_ORIGIN, (len(joints), 1)), joints)
+    wrenches = {
+        side: log.wrenches[sole].values for side, sole in zip(FEET, SOLES, strict=True)
+    }
+    run = run_of(humanoid, log.time, q, wrenches)
     assert_true(measure_run(run), made)
     with pytest.raises(EquipoiseError, match="no wrench of the right foot"):
         measure_run(replace(run, foot_wrench={"left": run.foot_wrench["left"]}))
@@ -451,3 +458,79 @@ def test_log_of_our_own(humanoid, tmp_path):
         )
     total = sum(direct.poses.wrenches[side][0, 2] for side in FEET)
     assert total == pytest.approx(humanoid.mass * 9.80665, rel=0.01)
+
+
+def with_sensors(robot, made, at):
+    """Return a run whose sensors measured a made-up log; the truth is another."""
+    log = made.recording
+    rows = len(log.time)
+    standing = np.tile(robot.standing, (rows, 1))
+    nothing = dict.fromkeys(FEET, np.zeros((rows, 6)))
+    run = run_of(robot, log.time, standing, nothing)
+    feet = {}
+    for side, name in zip(FEET, SOLES, strict=True):
+        values = np.array(log.wrenches[name].values)
+        if at == "ankle":
+            values = at_ankle(robot, side, values)
+        feet[side] = values
+    joints = np.stack([log.joints[name] for name in degree_names(robot)], axis=1)
+    measured = LogMeasured(
+        time=log.time,
+        position=joints,
+        velocity=np.zeros_like(joints),
+        feet=feet,
+        feet_at=at,
+        angular_velocity=np.zeros((rows, 3)),
+        specific_force=np.zeros((rows, 3)),
+        orientation=np.tile([0.0, 0.0, 0.0, 1.0], (rows, 1)),
+        imu_frame="torso",
+        transform_imu_to_frame=np.eye(4),
+    )
+    return replace(run, measured=measured)
+
+
+def at_ankle(robot, side, values):
+    """Return what a sensor at the ankle feels of wrenches on a level sole."""
+    body, sole = placement_in_body(robot.model, robot.soles[side])
+    foot = robot.model.inertias[body]
+    arm = sole.rotation.T @ sole.translation
+    centre = sole.rotation.T @ foot.lever
+    weight = np.array([0.0, 0.0, -foot.mass * 9.80665])
+    force = values[:, :3] + weight
+    torque = values[:, 3:] + np.cross(arm, values[:, :3]) + np.cross(centre, weight)
+    return np.hstack([force, torque])
+
+
+@pytest.mark.parametrize("at", ["sole", "ankle"])
+def test_run_with_sensors(humanoid, made, at, tmp_path):
+    """Sensors count, not the truth; a run and its log give the same poses."""
+    run = with_sensors(humanoid, made, at)
+    direct = measure_run(run)
+    assert_true(direct, made)
+    run.save(tmp_path / "run")
+    read = measured_poses(humanoid, read_recording(tmp_path / "run"))
+    np.testing.assert_array_equal(read.poses.q, direct.poses.q)
+    np.testing.assert_array_equal(read.poses.samples, direct.poses.samples)
+    np.testing.assert_array_equal(read.poses.start_s, direct.poses.start_s)
+    for side in FEET:
+        own = direct.poses.wrenches[side]
+        np.testing.assert_array_equal(read.poses.wrenches[side], own)
+    assert read.noise == direct.noise
+    assert read.notices == direct.notices
+    assert len(read.notices) == (2 if at == "ankle" else 0)
+
+
+def test_identify_run_with_sensors(humanoid, tmp_path):
+    """The robot that a run identifies is the one that its log does, and weighs as much.
+
+    Sensors at the ankles do not feel the feet: without their weight it would be 16 N
+    too light, eight times what offsets explain.
+    """
+    log = standing_log(humanoid, poses_of(humanoid, 8, 2))
+    run = with_sensors(humanoid, log, "ankle")
+    run.save(tmp_path / "run")
+    found, read = eq.identify(humanoid, run), eq.identify(humanoid, tmp_path / "run")
+    np.testing.assert_array_equal(found.poses.q, read.poses.q)
+    assert found.mass == read.mass
+    assert found.mass == pytest.approx(humanoid.mass, abs=0.3)
+    np.testing.assert_array_equal(found.offsets["left"], read.offsets["left"])

@@ -149,6 +149,24 @@ def test_commands_are_no_measurements(tmp_path):
     assert set(found.joints) == {"l_knee", "r_knee"}
 
 
+def test_truth_and_wishes_are_no_measurements(tmp_path):
+    """Wrenches and poses that a simulator knows, or somebody wanted, are not read."""
+    sent = knees()
+    for at in range(20):
+        now = START + at * 10 * MS
+        for topic in ("/true/foot/left/wrench", "/desired/wrench", "/ft"):
+            sent.append(wrench(now, topic, "l_sole", POSE[:6]))
+        for topic in ("/references/torso", "/true/base"):
+            message = {"header": header(now, "world"), "pose": pose_message(POSE)}
+            sent.append(Sent(topic, "geometry_msgs/PoseStamped", message, now))
+        sent.append(joint_state(now, {"l_hip": 1.0}, topic="/true/joint_states"))
+    sent.sort(key=lambda item: item.time)
+    found = read_recording(write_mcap_bag(tmp_path / "any.mcap", sent))
+    assert set(found.wrenches) == {"/ft"}
+    assert set(found.joints) == {"l_knee", "r_knee"}
+    assert found.base_pose is None
+
+
 def test_stamps_that_are_no_clock(tmp_path):
     """Without a time in the headers, the log's own is used, for all topics."""
     sent = [

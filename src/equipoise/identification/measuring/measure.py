@@ -39,6 +39,7 @@ from equipoise.identification.standing_frames import MOST_TILT
 from equipoise.log.recordings.foot_wrenches import foot_wrenches
 from equipoise.log.recordings.matched_joints import matched_positions
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
+from equipoise.log.recordings.recording_of_run import recording_of_run
 from equipoise.log.run import Run
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import configurations, joint_positions
@@ -146,6 +147,8 @@ def measure_run(
 ) -> Measured:
     """Return the poses in which the robot of a run stands still on both feet.
 
+    Of a run with sensors what these measured counts, as if it were read from its log.
+
     Args:
         run: Simulated, or replayed.
         free_mass: As for :func:`measured_poses`.
@@ -155,6 +158,11 @@ def measure_run(
         EquipoiseError: As for :func:`measured_poses`.
     """
     robot = run.robot
+    if run.measured is not None:
+        recording = recording_of_run(run)
+        return measured_poses(
+            robot, recording, free_mass=free_mass, stillness=stillness
+        )
     for side in FEET:
         if side not in run.foot_wrench:
             raise EquipoiseError(

@@ -14,6 +14,7 @@ from equipoise.log.recordings.measured_series import (
     transform_series,
 )
 from equipoise.log.recordings.recording import StaticFrame
+from equipoise.robot.description import Array
 
 # Poses of other things than the base (goals, objects) are common.
 BASE_WORD = re.compile(r"base|body|mocap|pelvis|root|torso|trunk|waist|vicon|optitrack")
@@ -27,14 +28,23 @@ def base_series(bag: Bag) -> Series | None:
     """
     for found in (_odometry(bag), _transform(bag), _stamped_pose(bag)):
         if found is not None:
-            values = np.array(found.values)
-            length = np.linalg.norm(values[:, 3:], axis=1)
-            fair = np.isfinite(values).all(axis=1) & (length > SHORTEST_QUATERNION)
-            values[fair, 3:] /= length[fair, None]
-            values[~fair] = np.nan
-            if fair.any():
-                return found._replace(values=values)
+            fair = fair_poses(found)
+            if fair is not None:
+                return fair
     return None
+
+
+def fair_poses(series: Series) -> Series | None:
+    """Return poses with quaternions of unit length, and NaN where they are none.
+
+    None where not one of them is a pose.
+    """
+    values = np.array(series.values)
+    length = np.linalg.norm(values[:, 3:], axis=1)
+    fair = np.isfinite(values).all(axis=1) & (length > SHORTEST_QUATERNION)
+    values[fair, 3:] /= length[fair, None]
+    values[~fair] = np.nan
+    return series._replace(values=values) if fair.any() else None
 
 
 def static_frames(bag: Bag) -> dict[str, StaticFrame]:
@@ -45,8 +55,18 @@ def static_frames(bag: Bag) -> dict[str, StaticFrame]:
             for (parent, child), series in transform_series(topic).items():
                 pose = series.values[-1]
                 if np.isfinite(pose).all() and np.any(pose[3:]):
-                    found[child] = StaticFrame(parent, _homogeneous(pose))
+                    found[child] = static_frame(parent, pose)
     return found
+
+
+def static_frame(parent: str, pose: Array) -> StaticFrame:
+    """Return a frame that is fixed to another.
+
+    Args:
+        parent: The other.
+        pose: Position and quaternion xyzw there, of any length but zero, shape (7,).
+    """
+    return StaticFrame(parent, _homogeneous(pose))
 
 
 def _odometry(bag: Bag) -> Series | None:
@@ -88,12 +108,12 @@ def _stamped_pose(bag: Bag) -> Series | None:
     return stamped_series(most, "pose.position.x", 7)._replace(frame="")
 
 
-def _homogeneous(pose: np.ndarray) -> np.ndarray:
+def _homogeneous(pose: Array) -> Array:
     import pinocchio as pin
 
     return np.asarray(pin.XYZQUATToSE3(pose / _unit(pose)).homogeneous)
 
 
-def _unit(pose: np.ndarray) -> np.ndarray:
+def _unit(pose: Array) -> Array:
     """Return what to divide by so that the quaternion is of unit length."""
     return np.append(np.ones(3), np.full(4, np.linalg.norm(pose[3:])))

@@ -43,8 +43,8 @@ def with_log_time(series: Sequence[Series], notices: list[str]) -> bool:
 
 def _fault(series: Series) -> str | None:
     stamps = series.stamps
-    # a simulator's first stamp is zero
-    if np.count_nonzero(stamps == 0) > 1:
+    # a simulator's first stamps are zero, at its time zero
+    if np.count_nonzero((stamps == 0) & (series.logged > MOST_APART)) > 1:
         return "its headers have no time"
     if len(stamps) > 1 and np.all(stamps == stamps[0]):
         return "its headers all have the same time"

@@ -23,6 +23,9 @@ TURNED = -0.25
 FAIR_LOAD = (0.7, 1.3)
 # Where wrenches end earlier or begin later than joints by more than this [s].
 LATE = 0.1
+# A frame of this name that the log itself fixes to a foot is that of a sensor between
+# shank and foot.
+ABOVE_FOOT = re.compile(r"ankle")
 SIDE_WORDS: dict[Side, str] = {
     "left": r"(?<![a-z])(?:l|left|lf|lfoot)(?![a-z])|left",
     "right": r"(?<![a-z])(?:r|right|rf|rfoot)(?![a-z])|right",
@@ -43,13 +46,14 @@ def foot_wrenches(
     """Return force and torque of the ground on each foot, as a run has them.
 
     About and in the sole's frame [N, Nm], shape (n, 6) each. A foot whose wrench is
-    not known is left out.
+    not known is left out. A sensor between shank and foot does not feel the foot's
+    weight: that of the model is added, as of a foot that is level.
 
     Args:
         recording: What was measured.
         robot: The robot.
         q: Configurations at the recording's times, anywhere in the world, (n, nq).
-        notices: Gets what was left out or turned round.
+        notices: Gets what was left out, turned round or added.
     """
     chosen: dict[Side, tuple[int, str, MeasuredWrench, _Placed]] = {}
     for name, wrench in recording.wrenches.items():
@@ -72,7 +76,38 @@ def foot_wrenches(
     for side, (_, name, wrench, placed) in chosen.items():
         values = _at_times(recording.time, wrench, name, notices)
         found[side] = _in_sole(robot, q, side, placed, values)
-    return _turned_upright(robot, found, notices)
+    found = _turned_upright(robot, found, notices)
+    for side, (_, name, wrench, placed) in chosen.items():
+        foot, _ = placement_in_body(robot.model, robot.soles[side])
+        own_frame = wrench.frame in recording.static_frames and placed.body == foot
+        if own_frame and ABOVE_FOOT.search(wrench.frame.lower()):
+            weight = _foot_weight(robot, q, side)
+            found[side] = found[side] + weight
+            notices.append(
+                f"wrench '{name}' is of a sensor above the foot ('{wrench.frame}'): "
+                f"the foot's weight, {weight[0, 2]:.1f} N in the model, is added"
+            )
+    return found
+
+
+def _foot_weight(robot: Robot, q: Array, side: Side) -> Array:
+    """Return what carries all beyond a leg's last joint, if the sole is level.
+
+    Force and torque about and in the sole's frame [N, Nm], shape (n, 6).
+    """
+    model = robot.model
+    foot, _ = placement_in_body(model, robot.soles[side])
+    world_to_sole = np.linalg.inv(sole_pose(robot, q, side))
+    wrench = np.zeros((len(q), 6))
+    for body in model.subtrees[foot]:
+        inertia = model.inertias[int(body)]
+        lever = np.append(inertia.lever, 1.0)
+        pose = np.asarray(frame_pose(robot, q, model.names[int(body)]))
+        centre = np.einsum("nij,njk,k->ni", world_to_sole, pose, lever)[:, :3]
+        force = np.array([0.0, 0.0, inertia.mass * STANDARD_GRAVITY])
+        wrench[:, :3] += force
+        wrench[:, 3:] += np.cross(centre, force)
+    return wrench
 
 
 def _placed(recording: Recording, robot: Robot, frame: str) -> _Placed | None:
