@@ -159,7 +159,7 @@ def simulate(
     events = [] if fell_at is None else [Event(fell_at, "fell")]
     if failed is not None:
         events.append(Event(float(trace.time[-1]), f"stopped: {failed}"))
-    run = make_run(world, records, events=events, summary={})
+    run = make_run(world, records, events=events, summary={}, sensors=sensors)
     wall = time.perf_counter() - began
     figures = {
         "robot": robot.name,

@@ -13,7 +13,6 @@ from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
 from equipoise.simulation.fall_cause import FallCause, fall_cause
@@ -73,7 +72,6 @@ def walk(
         dt=dt,
         progress=progress,
     )
-    run = replace(run, references={**run.references, "zmp": planned_zmp(run, motion)})
     figures = dict(run.summary)
     fell = figures["fell_at_s"]
     done = steps_done(motion.gait, fell)
@@ -112,11 +110,6 @@ def walk(
         **described_world(world),
     }
     return replace(run, summary=figures)
-
-
-def planned_zmp(run: Run, motion: Motion) -> Array:
-    """Return where a motion's ZMP was meant to be at the times of a run, (n, 3) [m]."""
-    return np.array(motion.gait.at(np.minimum(run.time, motion.duration)).zmp)
 
 
 def steps_done(gait: Gait, fell_at: float | None) -> int:
