@@ -114,7 +114,7 @@ def zmp_margin(positions: ArrayLike, forces: ArrayLike) -> Margin:
     points, pushes = _pair(positions, forces)
     point, supported = zmp(points, pushes)
     shape = supported.shape
-    flat = points.reshape(-1, *points.shape[-2:])
+    flat = points.reshape(supported.size, *points.shape[-2:])
     touching = np.linalg.norm(pushes, axis=-1).reshape(len(flat), -1) > LEAST_FORCE
     ever = touching.any(axis=0)  # most points never touch
     corners, touching = flat[:, ever, :2], touching[:, ever]
