@@ -346,7 +346,10 @@ class Rollout:
             outputs = self._kernels.Outputs()
             for name in OUTPUTS:
                 setattr(outputs, name, getattr(rows, name))
-            world = share.world
+            # a prepared launch looks at its structs again each time
+            world = self._kernels.World()
+            for name in self._kernels.World.vars:
+                setattr(world, name, getattr(share.world, name))
             world.steps, world.every, world.report = steps, every, report
             inputs = [
                 self.program.struct,

@@ -131,7 +131,7 @@ class ControlLoop:
         self._sensors, self._estimator = sensors, estimator
         self._names = degree_names(plant.robot)
         self._buffer = np.zeros((3, len(self._names)))
-        self._zeros = np.zeros(self._buffer.size)
+        self._finite = np.zeros(self._buffer.shape, dtype=np.bool_)
         self._done = 0
         start = plant.state
         still = np.zeros(len(self._names))
@@ -264,9 +264,10 @@ class ControlLoop:
         try:
             position, velocity, torque = answer
             buffer[0], buffer[1], buffer[2] = position, velocity, torque
-            # a number that is none makes all of it none
-            fine = buffer.ravel() @ self._zeros == 0.0 and all(
-                np.shape(part) == buffer[0].shape for part in answer
+            np.isfinite(buffer, self._finite)
+            shape = buffer[0].shape
+            fine = bool(self._finite.all()) and (
+                np.shape(position) == np.shape(velocity) == np.shape(torque) == shape
             )
         except (TypeError, ValueError):
             fine = False
