@@ -26,12 +26,12 @@ class Delay:
         """Return what arrives while rows are given, as many, shape (steps, …)."""
         if self.steps == 0:
             return rows
-        shape = np.broadcast_shapes(rows.shape[1:], self._waiting.shape[1:])
-        joined = np.concatenate(
-            [
-                np.broadcast_to(part, (len(part), *shape))
-                for part in (self._waiting, rows)
-            ]
-        )
+        waiting = self._waiting
+        if waiting.shape[1:] != rows.shape[1:]:
+            shape = np.broadcast_shapes(rows.shape[1:], waiting.shape[1:])
+            waiting, rows = (
+                np.broadcast_to(part, (len(part), *shape)) for part in (waiting, rows)
+            )
+        joined = np.concatenate([waiting, rows])
         self._waiting = joined[len(rows) :]
         return joined[: len(rows)]
