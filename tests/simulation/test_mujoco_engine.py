@@ -346,8 +346,100 @@ def test_same_run_same_bytes(humanoid: eq.Robot) -> None:
     assert runs[0] == runs[1] == runs[2]
 
 
+def eventful(robot: eq.Robot) -> World:
+    """Return a world with delay, torques at their limits, pushes and a box."""
+    link, at = robot.description.root, np.array([0.0, 0.1, 0.2])
+    pushes = (
+        Push(link, np.array([60.0, -30.0, 10.0]), 0.05, 0.1, at),
+        Push(link, np.array([-10.0, 20.0, 0.0]), 0.1, 0.05),
+    )
+    box = Box(np.array([0.2, 0.0, 0.1]), np.array([0.2, 0.3, 0.2]), mass=2.0, yaw=0.3)
+    actuation = actuation_of(robot, effort_limit=15.0, velocity_limit=3.0, delay=0.003)
+    return make_world(robot, actuation=actuation, pushes=pushes, boxes=(box,))
+
+
+@pytest.mark.parametrize("name", ["humanoid", "g1"])
+def test_steps_are_what_advance_does(name: str, request: pytest.FixtureRequest) -> None:
+    """200 steps one by one are the rows of one advance, to the last bit."""
+    source = request.getfixturevalue("g1_urdf") if name == "g1" else name
+    robot = eq.load(source)
+    world = eventful(robot)
+    swing = 0.3 * np.sin(40.0 * DT * np.arange(200.0))[:, None]
+    commands = hold(robot, 0.2, velocity=swing, torque=5.0 * swing)
+    trace = MujocoEngine(world, DT).advance(commands)
+    assert np.abs(trace.torque).max() == pytest.approx(15.0, abs=1e-9)
+    assert trace.contact_force.any()
+    engine = MujocoEngine(world, DT)
+    for row, command in enumerate(zip(*commands, strict=True)):
+        state = engine.step(Command(*command))
+        assert engine.state is state
+        expected = trace.at(row)
+        for part in vars(trace):
+            np.testing.assert_array_equal(
+                getattr(state, part), getattr(expected, part), part
+            )
+
+
+def test_a_command_holds_for_some_steps(humanoid: eq.Robot) -> None:
+    """Told once for seven steps is told seven times, also while it is delayed."""
+    world = eventful(humanoid)
+    swing = np.repeat(np.random.default_rng(0).normal(0.0, 0.1, 10), 7)[:, None]
+    commands = hold(humanoid, 0.07)
+    commands = commands._replace(position=commands.position + swing)
+    trace = MujocoEngine(world, DT).advance(commands)
+    engine = MujocoEngine(world, DT)
+    for row in range(6, 70, 7):
+        state = engine.step(Command(*(part[row] for part in commands)), steps=7)
+        expected = trace.at(row)
+        for part in vars(trace):
+            np.testing.assert_allclose(
+                getattr(state, part), getattr(expected, part), atol=1e-12, err_msg=part
+            )
+
+
+def test_states_do_not_change_afterwards(humanoid: eq.Robot) -> None:
+    """The arrays of a state are its own: later steps leave them alone."""
+    world = eventful(humanoid)
+    engine = MujocoEngine(world, DT)
+    command = Command(*(part[0] for part in hold(humanoid, DT)))
+    states = [engine.step(command) for _ in range(3)]
+    parts = ("q", "v", "a", "torque", "contact_position", "contact_force", "boxes")
+    copies = [{part: getattr(s, part).copy() for part in parts} for s in states]
+    for _ in range(20):
+        engine.step(command)
+    for state, copy in zip(states, copies, strict=True):
+        for part in parts:
+            np.testing.assert_array_equal(getattr(state, part), copy[part], part)
+
+
+def test_forces_follow_the_contacts(humanoid: eq.Robot) -> None:
+    """Forces on points are MuJoCo's own of each contact, while the robot falls over."""
+    world = eventful(humanoid)
+    engine = MujocoEngine(world, DT)
+    compiled, data = engine._compiled, engine._data
+    command = Command(*(part[0] for part in hold(humanoid, DT)))
+    counts = set()
+    for _ in range(400):
+        found = engine.step(command).contact_force
+        expected = np.zeros_like(found)
+        wrench = np.zeros(6)
+        for number in range(data.ncon):
+            contact = data.contact[number]
+            mujoco.mj_contactForce(compiled.model, data, number, wrench)
+            force = contact.frame.reshape(3, 3).T @ wrench[:3]
+            for geom, sign in zip(contact.geom, (-1.0, 1.0), strict=True):
+                if compiled.point_of_geom[geom] >= 0:
+                    expected[compiled.point_of_geom[geom]] += sign * force
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        counts.add(data.ncon)
+    assert len(counts) > 2
+
+
 def test_divergence_is_an_error(
-    humanoid: eq.Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    humanoid: eq.Robot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Forces beyond all bounds are named with time and link; no log is left."""
     monkeypatch.chdir(tmp_path)
@@ -357,7 +449,11 @@ def test_divergence_is_an_error(
     push[0] = 1e300
     with pytest.raises(DivergedError, match=r"diverged at 0\.001 s: '\w+' moves at"):
         engine.advance(hold(humanoid, 0.1, torque=push))
+    engine.reset(humanoid.standing)
+    with pytest.raises(DivergedError, match=r"diverged at 0\.001 s: '\w+' moves at"):
+        engine.step(Command(0.0 * push, 0.0 * push, push))
     assert not list(tmp_path.iterdir())
+    assert capfd.readouterr() == ("", "")
 
 
 def test_bad_input_is_named(humanoid: eq.Robot) -> None:
@@ -370,6 +466,24 @@ def test_bad_input_is_named(humanoid: eq.Robot) -> None:
         engine.advance(hold(humanoid, 0.01), every=3)
     with pytest.raises(ShapeError, match="torque of degree of freedom 0 is nan"):
         engine.advance(hold(humanoid, 0.01, torque=np.nan))
+    joints = humanoid.nv - 6
+    good = np.zeros(joints)
+    for bad, message in (
+        (np.full(joints, np.nan), "torque of degree of freedom 0 is nan"),
+        (np.full(joints, -np.inf), "torque of degree of freedom 0 is -inf"),
+        (np.zeros(joints - 1), r"torque has shape \(\d+,\); \(\d+,\) or"),
+        (0.0, r"torque has shape \(\); \(\d+,\) or"),
+        ("fast", "torque is no array of numbers"),
+    ):
+        with pytest.raises(ShapeError, match=message):
+            engine.step(Command(good, good, bad))  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="have 2 rows; one is needed"):
+        engine.step(Command(*np.zeros((3, 2, joints))))
+    with pytest.raises(ShapeError, match="a Command of position, velocity and torque"):
+        engine.step(None)  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="steps is 0; it must be 1 or more"):
+        engine.step(Command(good, good, good), steps=0)
+    assert engine.state.time == 0.0
     with pytest.raises(ShapeError, match="one configuration"):
         engine.reset(np.tile(humanoid.standing, (2, 1)), np.zeros((2, humanoid.nv)))
 

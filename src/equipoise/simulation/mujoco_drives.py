@@ -22,7 +22,6 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.control.signals import Command
 from equipoise.robot.description import Array
 from equipoise.simulation.actuation import MODES
 from equipoise.simulation.mujoco_model import MujocoWorld
@@ -38,7 +37,8 @@ TURN = 2.0 * math.pi
 class Drives:
     """Steps a MuJoCo model while its joints are driven.
 
-    Within, joints are in MuJoCo's order, where they follow each other.
+    Commands and torques are in the order of v[6:]; within, joints are in MuJoCo's,
+    where they follow each other.
     """
 
     def __init__(
@@ -55,18 +55,19 @@ class Drives:
         self._step = compiled.mujoco.mj_step
         self._model, self._data = compiled.model, data
         self._order = np.argsort(compiled.dof)
+        self._back = np.argsort(self._order)
         self._set_gains(world, dt)
         # views of MuJoCo's own arrays
         joints = slice(6, 6 + len(self._order))
+        self._qpos, self._qvel = data.qpos, data.qvel
         self._velocity, self._acceleration = data.qvel[joints], data.qacc[joints]
         self._applied, self._armature = (
             data.qfrc_applied[joints],
             compiled.model.dof_armature[joints],
         )
         self._at = compiled.qpos[self._order]
-        self._position: Array | None = None
-        if (np.diff(self._at) == 1).all():
-            self._position = data.qpos[7 : 7 + len(self._at)]
+        # commands, positions and velocities, for a sum with gains as factors
+        self._terms = np.zeros((5, len(self._order)))
         self._inertia = self._armature + dt * self._viscous
         self._armature[:] = self._inertia + self._added
 
@@ -81,76 +82,74 @@ class Drives:
         ideal = IDEAL_INERTIA * np.diag(mass_matrix).max()
         self._kp = drives.stiffness[order] * servo + ideal / dt**2 * position
         self._kd = drives.damping[order] * servo + ideal / dt * velocity
-        self._on_velocity = self._kd + dt * self._kp
-        self._added = dt * self._on_velocity
+        self._added = dt * (self._kd + dt * self._kp)
         self._viscous = drives.viscous_friction[order]
         self._disturbance = drives.disturbance[order]
+        self._has_outside = bool(self._viscous.any() or self._disturbance.any())
         real = torque | servo
-        self._real, self._torque = 1.0 * real, torque
+        gains = [self._kp, self._kd, real, -self._kp, -self._kd - dt * self._kp]
+        self._gains = np.array(gains, dtype=np.float64)
         self._bound = np.where(real, drives.effort_limit[order], np.inf)
+        self._lower = -self._bound
+        self._told_bound = np.where(torque, self._bound, np.inf)
+        self._told_torques = bool(torque.any())
         self._speed = np.where(real, drives.velocity_limit[order], np.inf)
+        self._slowest = self._speed.min(initial=np.inf) ** 2
         self._limited = bool(np.isfinite([self._bound, self._speed]).any())
         # joints without stops are told angles of one turn
         self._circles: NDArray[np.int64] = np.flatnonzero(circle[order])
 
-    def known(self, commands: Command) -> tuple[Array, Array]:
-        """Return positions commanded, and the torques that commands alone decide.
-
-        Args:
-            commands: Arrays of shape (steps, nv - 6).
-
-        Returns:
-            Two arrays of shape (steps, nv - 6), in MuJoCo's order.
-        """
-        position, velocity, effort = (rows[:, self._order] for rows in commands)
-        clipped = np.clip(effort, -self._bound, self._bound)
-        effort = np.where(self._torque, clipped, effort * self._real)
-        return position, self._kp * position + self._kd * velocity + effort
-
-    def in_order(self, efforts: Array) -> Array:
-        """Return torques in the order of v[6:], from MuJoCo's, shape (n, nv - 6)."""
-        ordered = np.empty_like(efforts)
-        ordered[:, self._order] = efforts
-        return ordered
-
-    def step(self, position: Array, known: Array) -> Array:
+    def step(self, told: Array) -> Array:
         """Do one step.
 
         Args:
-            position: Commanded [rad or m], a row of what :meth:`known` returns.
-            known: [Nm or N], likewise.
+            told: Position, velocity and torque commanded, shape (3, nv - 6).
 
         Returns:
-            The drives' torques, shape (nv - 6,), in MuJoCo's order.
+            The drives' torques [Nm or N], shape (nv - 6,).
         """
-        data, v = self._data, self._velocity
-        q = data.qpos[self._at] if self._position is None else self._position
-        torque = known - self._kp * q - self._on_velocity * v
+        data, v, terms = self._data, self._velocity, self._terms
+        told.take(self._order, axis=1, out=terms[:3], mode="clip")
+        self._qpos.take(self._at, out=terms[3], mode="clip")
+        terms[4] = v
+        if self._told_torques:
+            np.maximum(terms[2], -self._told_bound, out=terms[2])
+            np.minimum(terms[2], self._told_bound, out=terms[2])
+        torque = np.add.reduce(terms * self._gains, axis=0)
         if len(self._circles):
-            turns = np.round((position - q)[self._circles] / TURN)
+            turns = np.round((terms[0] - terms[3])[self._circles] / TURN)
             torque[self._circles] -= TURN * self._kp[self._circles] * turns
-        outside = self._disturbance - self._viscous * v
-        np.add(torque, outside, out=self._applied)
+        outside = None
+        if self._has_outside:
+            outside = self._disturbance - self._viscous * v
+        self._apply(torque, outside)
         if not self._limited:
             self._step(self._model, data)
-            return np.asarray(torque - self._added * self._acceleration)
-        before = data.time, data.qpos.copy(), data.qvel.copy()
-        lower, upper = -self._bound, self._bound
-        fast = np.abs(v) > self._speed
-        if np.count_nonzero(fast):
+            return np.asarray((torque - self._added * self._acceleration)[self._back])
+        before = data.time, self._qpos.copy(), self._qvel.copy()
+        lower, upper = self._lower, self._bound
+        # slower than the slowest together is slower than each
+        if not v.dot(v) < self._slowest:
+            fast = np.abs(v) > self._speed
             lower = np.where(fast & (v < 0.0), 0.0, lower)
             upper = np.where(fast & (v > 0.0), 0.0, upper)
         self._step(self._model, data)
         effort = torque - self._added * self._acceleration
-        beyond = (effort < lower) | (effort > upper)
-        if np.count_nonzero(beyond):
+        if np.count_nonzero((effort < lower) | (effort > upper)):
             effort = self._at_limits(torque, outside, lower, upper, effort, before)
-        return np.asarray(effort)
+        return np.asarray(effort[self._back])
+
+    def _apply(self, torque: Array, outside: Array | None) -> None:
+        """Hand torques of the drives and from outside to MuJoCo."""
+        if outside is None:
+            self._applied[:] = torque
+        else:
+            np.add(torque, outside, out=self._applied)
 
     def _at_limits(
         self,
         torque: Array,
-        outside: Array,
+        outside: Array | None,
         lower: Array,
         upper: Array,
         effort: Array,
@@ -164,9 +163,9 @@ class Drives:
                 break
             torque = np.where(beyond, np.clip(effort, lower, upper), torque)
             added = np.where(beyond, 0.0, added)
-            self._data.time, self._data.qpos[:], self._data.qvel[:] = before
+            self._data.time, self._qpos[:], self._qvel[:] = before
             self._armature[:] = self._inertia + added
-            np.add(torque, outside, out=self._applied)
+            self._apply(torque, outside)
             self._step(self._model, self._data)
             effort = torque - added * self._acceleration
         self._armature[:] = self._inertia + self._added

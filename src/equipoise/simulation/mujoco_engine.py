@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,17 @@ from numpy.typing import ArrayLike
 from equipoise.control.signals import Command, State
 from equipoise.errors import ShapeError
 from equipoise.robot.description import Array
-from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco, xyzw_from_wxyz
+from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.delay import Delay
 from equipoise.simulation.engine import DivergedError, Trace, check_commands, check_dt
 from equipoise.simulation.mujoco_drives import Drives
-from equipoise.simulation.mujoco_model import compile_world
-from equipoise.simulation.world import World
+from equipoise.simulation.mujoco_model import MujocoWorld, compile_world
+from equipoise.simulation.world import Push, World
 
 # A world that moves faster than this [m/s or rad/s] has left all bounds.
 FASTEST = 1e4
+Vector = tuple[float, float, float]
 
 
 class MujocoEngine:
@@ -50,20 +51,18 @@ class MujocoEngine:
             EquipoiseError: If MuJoCo is not installed or cannot express the world.
         """
         self.world, self.robot, self.dt = world, world.robot, check_dt(dt)
-        self._compiled = compile_world(world, self.dt)
-        self.notices = self._compiled.notices
-        self._model: Any = self._compiled.model
-        self._data: Any = self._compiled.mujoco.MjData(self._model)
-        self._drives = Drives(world, self._compiled, self._data, self.dt)
-        self._qvel = self._data.qvel  # a view
+        self._compiled = compiled = compile_world(world, self.dt)
+        self.notices = compiled.notices
+        self._model: Any = compiled.model
+        self._data: Any = compiled.mujoco.MjData(self._model)
+        self._qvel, self._outside = self._data.qvel, self._data.xfrc_applied  # views
+        self._drives = Drives(world, compiled, self._data, self.dt)
+        self._reader = _Reader(world, compiled, self._data, self.dt)
+        self._joints = world.robot.nv - 6
+        self._told = np.zeros((1, 3, self._joints))
         self._delay = Delay(world.actuation.delay, self.dt)
         self._pushes = [
-            (
-                range(_steps(push.start, dt), _steps(push.start + push.duration, dt)),
-                push.force_in_world,
-                *world.in_body(push.link, push.point_in_link),
-            )
-            for push in world.pushes
+            _Push(push, world, compiled, self._data, self.dt) for push in world.pushes
         ]
         self.reset(world.robot.standing)
 
@@ -85,23 +84,35 @@ class MujocoEngine:
         if q.ndim != 1 or v.ndim != 1:
             raise ShapeError("an engine is reset to one configuration and velocity")
         self._compiled.mujoco.mj_resetData(self._model, self._data)
+        # MuJoCo prints and logs the first warning of each kind: it has been given
+        self._data.warning.number[:] = 1
         state = to_mujoco(robot.model, self._model, q, v)
         self._data.qpos[:], self._data.qvel[:] = state
         self._steps_done = 0
-        joints = robot.nv - 6
-        held = np.zeros((3, joints))
+        held = np.zeros((3, self._joints))
         held[0] = joint_positions(robot, q)
         self._delay.reset(held)
-        recorder = _Recorder(self, 1)
-        recorder.note_before()
-        recorder.record(np.zeros(joints))
-        self._state = recorder.trace().at(0)
+        still = np.zeros(self._joints)
+        self._state = self._reader.state(0.0, self._reader.velocity(), still)
         return self._state
 
     def step(self, command: Command, steps: int = 1) -> State:
-        """Hold a command for some time steps, and return the state after them."""
-        rows = Command(*(np.tile(part, (steps, 1)) for part in command))
-        return self.advance(rows, steps).at(-1)
+        """Hold a command for some time steps, and return the state after them.
+
+        Args:
+            command: Arrays of shape (nv - 6,).
+            steps: How many.
+
+        Raises:
+            ShapeError: If a shape is wrong or a command is not finite.
+            DivergedError: If the world leaves all bounds, naming time and link.
+        """
+        if steps < 1:
+            raise ShapeError(f"steps is {steps}; it must be 1 or more")
+        told = self._checked(command)
+        if steps > 1:
+            told = np.repeat(told, steps, axis=0)
+        return self._run(told, steps)[0]
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.
@@ -117,43 +128,63 @@ class MujocoEngine:
             ShapeError: If a shape is wrong or a command is not finite.
             DivergedError: If the world leaves all bounds, naming time and link.
         """
-        commands = check_commands(commands, self.world.robot.nv - 6)
+        commands = check_commands(commands, self._joints)
         steps = len(commands.position)
         if every < 1 or steps % every:
             raise ShapeError(f"every is {every}; it must divide the {steps} steps")
-        told = self._delay.push(np.stack(commands, axis=1))
-        rows = self._drives.known(Command(*np.moveaxis(told, 1, 0)))
-        recorder = _Recorder(self, steps // every)
-        with _quiet(self._compiled.mujoco):
-            for step, row in enumerate(zip(*rows, strict=True), 1):
-                wanted = step % every == 0
-                if self._pushes:
-                    self._push()
-                if wanted:
-                    recorder.note_before()
-                effort = self._drives.step(*row)
-                self._steps_done += 1
-                if not self._qvel @ self._qvel < FASTEST**2:
-                    raise self._diverged()
-                if wanted:
-                    recorder.record(effort)
-        trace = recorder.trace()
-        if len(trace):
-            self._state = trace.at(-1)
-        return trace
+        states = self._run(np.stack(commands, axis=1), every)
+        rows = {
+            name: np.array([getattr(state, name) for state in states]).reshape(
+                len(states), *np.shape(getattr(self._state, name))
+            )
+            for name in (item.name for item in fields(Trace))
+        }
+        return Trace(**rows)
 
-    def _push(self) -> None:
-        """Apply the forces from outside that act in this step."""
-        data, wrench = self._data, self._data.xfrc_applied
-        wrench[:] = 0.0
-        active = [push for push in self._pushes if self._steps_done in push[0]]
-        if active:
-            self._compiled.mujoco.mj_kinematics(self._model, data)
-        for _, force, joint, point in active:
-            body = self._compiled.body[joint]
-            at = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
-            wrench[body, :3] += force
-            wrench[body, 3:] += np.cross(at - data.xipos[body], force)
+    def _checked(self, command: Command) -> Array:
+        """Return one command, shape (1, 3, nv - 6), in memory that is used again."""
+        told = self._told
+        row = told[0]
+        try:
+            position, velocity, torque = command
+            row[0], row[1], row[2] = position, velocity, torque
+            fine = position.shape == velocity.shape == torque.shape == row[0].shape
+        except (AttributeError, TypeError, ValueError):
+            fine = False
+        if not (fine and np.count_nonzero(np.isfinite(row)) == row.size):
+            commands = check_commands(command, self._joints)
+            if len(commands.position) != 1:
+                raise ShapeError(
+                    f"command: position, velocity and torque have "
+                    f"{len(commands.position)} rows; one is needed"
+                )
+            row[:] = np.concatenate(commands)
+        return told
+
+    def _run(self, told: Array, every: int) -> list[State]:
+        """Do a step for each row told, (steps, 3, nv - 6); return every n-th state."""
+        drives, reader, qvel = self._drives, self._reader, self._qvel
+        states = []
+        for step, row in enumerate(self._delay.push(told), 1):
+            wanted = step % every == 0
+            if self._pushes:
+                self._outside[:] = 0.0
+                for push in self._pushes:
+                    if self._steps_done in push.steps:
+                        if every > 1:  # else links are where the last state has them
+                            reader.kinematics()
+                        push.apply()
+            if wanted:
+                before = self._state.v if every == 1 else reader.velocity()
+            torque = drives.step(row)
+            self._steps_done += 1
+            if not qvel.dot(qvel) < FASTEST**2:
+                raise self._diverged()
+            if wanted:
+                time = self._steps_done * self.dt
+                self._state = reader.state(time, before, torque)
+                states.append(self._state)
+        return states
 
     def _diverged(self) -> DivergedError:
         """Say when, where and why the world left all bounds."""
@@ -169,112 +200,147 @@ class MujocoEngine:
         )
 
 
-class _Recorder:
-    """Collects states in MuJoCo's layout and hands them on in ours."""
+class _Push:
+    """A force from outside, while links are where they are now.
 
-    def __init__(self, engine: MujocoEngine, count: int) -> None:
-        self.engine, self.data, self.done = engine, engine._data, 0
-        self.compiled = compiled = engine._compiled
-        # before and after the step that leads to a state
-        self.qpos = np.zeros((2, count, compiled.model.nq))
-        self.qvel = np.zeros((2, count, compiled.model.nv))
-        self.time = np.zeros(count)
-        self.effort = np.zeros((count, len(compiled.dof)))
-        self.position = np.zeros((count, len(compiled.sites), 3))
-        self.touches: list[tuple[int, Any, Any, Any, Any]] = []
+    Attributes:
+        steps: In which it acts.
+    """
 
-    def note_before(self) -> None:
-        """Keep what a state's acceleration is counted from."""
-        self.qpos[0, self.done], self.qvel[0, self.done] = (
-            self.data.qpos,
-            self.data.qvel,
-        )
+    def __init__(
+        self, push: Push, world: World, compiled: MujocoWorld, data: Any, dt: float
+    ) -> None:
+        first, last = (_steps(t, dt) for t in (push.start, push.start + push.duration))
+        self.steps = range(first, last)
+        self._force, self._parts = push.force_in_world, push.force_in_world.tolist()
+        joint, self._point = world.in_body(push.link, push.point_in_link)
+        body = compiled.body[joint]
+        # views
+        self._origin, self._com = data.xpos[body], data.xipos[body]
+        self._rotation = data.xmat[body].reshape(3, 3)
+        self._linear, self._angular = data.xfrc_applied[body].reshape(2, 3)
 
-    def record(self, effort: Array) -> None:
-        """Keep the state now, and what MuJoCo says of the contacts in the last step."""
-        row, data, compiled = self.done, self.data, self.compiled
-        self.time[row] = self.engine._steps_done * self.engine.dt
-        self.qpos[1, row], self.qvel[1, row], self.effort[row] = (
-            data.qpos,
-            data.qvel,
-            effort,
-        )
-        if data.ncon:
-            contact = data.contact
-            parts = contact.geom, contact.frame, contact.efc_address, data.efc_force
-            self.touches.append((row, *(part.copy() for part in parts)))
-        compiled.mujoco.mj_kinematics(compiled.model, data)
-        self.position[row] = data.site_xpos[compiled.sites]
-        self.done += 1
+    def apply(self) -> None:
+        """Add it to what acts on its body."""
+        arm = self._origin + self._rotation.dot(self._point) - self._com
+        self._linear += self._force
+        self._angular += _cross(arm.tolist(), self._parts)
 
-    def point_forces(self) -> Array:
-        """Return the forces on the contact points, in world axes, (count, nc, 3)."""
-        total = np.zeros_like(self.position)
-        if not self.touches:
-            return total
-        counts, geoms, frames, addresses, forces = zip(*self.touches, strict=True)
-        row = np.repeat(counts, [len(pair) for pair in geoms])
-        lengths = [len(values) for values in forces]
-        starts = np.repeat(np.cumsum([0, *lengths[:-1]]), [len(pair) for pair in geoms])
-        solved = np.concatenate(addresses) >= 0
-        first = np.where(solved, np.concatenate(addresses) + starts, 0)
-        # along the normal, from the first to the second geom, and two tangents
-        parts = np.concatenate(forces)[first[:, None] + np.arange(3)]
-        axes = np.concatenate(frames).reshape(-1, 3, 3)
-        force = np.einsum("cij,ci->cj", axes, parts * solved[:, None])
-        points = self.compiled.point_of_geom[np.concatenate(geoms)]
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            on = points[:, side] >= 0
-            np.add.at(total, (row[on], points[on, side]), sign * force[on])
-        return total
 
-    def trace(self) -> Trace:
-        """Return the states."""
-        model, mj_model = self.engine.world.robot.model, self.compiled.model
-        before, after = (
-            from_mujoco(model, mj_model, self.qpos[i], self.qvel[i]) for i in range(2)
-        )
-        boxes = self.qpos[1][:, self.compiled.boxes]
-        boxes[..., 3:] = xyzw_from_wxyz(boxes[..., 3:])
-        return Trace(
-            time=self.time,
-            q=after.q,
-            v=after.v,
-            a=(after.v - before.v) / self.engine.dt,
-            torque=self.engine._drives.in_order(self.effort),
-            contact_position=self.position,
-            contact_force=self.point_forces(),
-            boxes=boxes,
-        )
+class _Reader:
+    """Reads states of the robot and its contacts in our layout.
+
+    Where things are in MuJoCo's arrays is found once; views of these arrays stay valid.
+    """
+
+    def __init__(
+        self, world: World, compiled: MujocoWorld, data: Any, dt: float
+    ) -> None:
+        self._data, self._dt = data, np.array(dt)
+        self._qpos, self._qvel = data.qpos, data.qvel
+        self.kinematics = partial(compiled.mujoco.mj_kinematics, compiled.model, data)
+        self._sites = data.site_xpos.ravel()
+        self._sites_from = 3 * compiled.sites[:, None] + np.arange(3)
+        self._boxes_from = compiled.boxes[:, [0, 1, 2, 4, 5, 6, 3]]  # xyzw from wxyz
+        self._find_joints(world, compiled)
+        self._point_of_geom = compiled.point_of_geom
+        self._touching, self._to_points = b"", np.zeros((0, 0))
+
+    def _find_joints(self, world: World, compiled: MujocoWorld) -> None:
+        """Find the entries of qpos and qvel that make up q and v."""
+        model, mj_model = world.robot.model, compiled.model
+        numbers = np.arange(mj_model.nq, dtype=np.float64)
+        found = from_mujoco(model, mj_model, numbers, numbers[: mj_model.nv])
+        self._q_from, self._v_from = (part.astype(np.int64) for part in found)
+        circles = [j for j in list(model.joints)[2:] if (j.nq, j.nv) == (2, 1)]
+        self._cosines = np.array([j.idx_q for j in circles], dtype=np.int64)
+        angles = compiled.qpos[[j.idx_v - 6 for j in circles]]
+        self._q_from[self._cosines] = self._q_from[self._cosines + 1] = angles
+        base, base_v = int(self._q_from[0]), int(self._v_from[3]) - 3
+        self._v_from[:3] = range(base_v, base_v + 3)
+        self._quaternion = self._qpos[base + 3 : base + 7]
+        self._base_velocity = self._qvel[base_v : base_v + 3]
+
+    def velocity(self) -> Array:
+        """Return v now, shape (nv,)."""
+        v: Array = self._qvel.take(self._v_from)
+        w, *axis = self._quaternion.tolist()
+        v[0], v[1], v[2] = _turned_back(w, axis, self._base_velocity.tolist())
+        return v
+
+    def state(self, time: float, before: Array, torque: Array) -> State:
+        """Return the state now.
+
+        Args:
+            time: Since the reset [s].
+            before: v before the last step, shape (nv,).
+            torque: Of the actuators in the last step, in the order of v[6:].
+        """
+        q, v = self._qpos.take(self._q_from), self.velocity()
+        if len(self._cosines):
+            angles = q[self._cosines]
+            q[self._cosines], q[self._cosines + 1] = np.cos(angles), np.sin(angles)
+        boxes, forces = self._qpos[self._boxes_from], self._point_forces()
+        self.kinematics()
+        a = v - before
+        a /= self._dt
+        points = self._sites.take(self._sites_from)
+        return State(time, q, v, a, torque, points, forces, boxes)
+
+    def _point_forces(self) -> Array:
+        """Return the forces on the contact points in the last step, shape (nc, 3)."""
+        data, shape = self._data, self._sites_from.shape
+        if not (data.ncon and data.nefc):
+            return np.zeros(shape)
+        contact, forces = data.contact, data.efc_force
+        geoms, frames, rows = contact.geom, contact.frame, contact.efc_address
+        touching = geoms.tobytes() + frames.tobytes() + rows.tobytes()
+        if touching != self._touching or len(forces) != self._to_points.shape[1]:
+            self._touching = touching
+            self._to_points = self._force_map(geoms, frames, rows, len(forces))
+        found: Array = self._to_points.dot(forces).reshape(shape)
+        return found
+
+    def _force_map(self, geoms: Array, frames: Array, rows: Array, count: int) -> Array:
+        """Return what maps MuJoCo's constraint forces to forces on the contact points.
+
+        On plane ground it changes only when a point begins or ends to touch.
+
+        Args:
+            geoms: Of each contact, shape (ncon, 2).
+            frames: Normal, from the first to the second geom, and two tangents, each
+                a row, shape (ncon, 9).
+            rows: Where the forces of each contact begin, or -1, shape (ncon,).
+            count: Of constraint forces.
+
+        Returns:
+            Shape (3 nc, count).
+        """
+        total = np.zeros((*self._sites_from.shape, count))
+        for pair, axes, row in zip(geoms, frames.reshape(-1, 3, 3), rows, strict=True):
+            for point, sign in zip(self._point_of_geom[pair], (-1.0, 1.0), strict=True):
+                if point >= 0 and row >= 0:
+                    total[point, :, row : row + 3] = sign * axes.T
+        return total.reshape(-1, count)
+
+
+def _turned_back(w: float, axis: list[float], vector: list[float]) -> Vector:
+    """Return R⁻¹ · vector of a quaternion's rotation R: Rodrigues' formula."""
+    x, y, z = once = _cross(vector, axis)
+    xx, yy, zz = _cross(once, axis)
+    return (
+        vector[0] + 2.0 * (w * x + xx),
+        vector[1] + 2.0 * (w * y + yy),
+        vector[2] + 2.0 * (w * z + zz),
+    )
+
+
+def _cross(a: Sequence[float], b: Sequence[float]) -> Vector:
+    """Return a × b; NumPy's takes ten times as long for one pair of vectors."""
+    (x, y, z), (u, v, w) = a, b
+    return y * w - z * v, z * u - x * w, x * v - y * u
 
 
 def _steps(time: float, dt: float) -> int:
     """Return the first step that begins at a time or later."""
     return math.ceil(time / dt - 1e-6)
-
-
-_quiet_lock = threading.Lock()
-_quiet_engines: list[Any] = []
-
-
-@contextmanager
-def _quiet(mujoco: Any) -> Iterator[None]:
-    """Keep MuJoCo from printing and from writing ``MUJOCO_LOG.TXT``.
-
-    Its log is global: the first engine that steps silences it, the last restores it.
-    """
-    with _quiet_lock:
-        before = mujoco.MjLogConfig.get()
-        if not _quiet_engines:
-            quiet = mujoco.MjLogConfig.get()
-            quiet.logto_console = quiet.logto_file = False
-            mujoco.MjLogConfig.set(quiet)
-        _quiet_engines.append(before)
-    try:
-        yield
-    finally:
-        with _quiet_lock:
-            first = _quiet_engines[0]
-            _quiet_engines.pop()
-            if not _quiet_engines:
-                mujoco.MjLogConfig.set(first)
