@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +15,7 @@ from equipoise.control.signals import Measurement, State
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.description import Array
+from equipoise.simulation.contacts import contact_point, sole_points
 from equipoise.simulation.measures import ankle_zmp, foot_wrench, sole_pose, zmp
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
@@ -83,8 +87,8 @@ def test_without_noise_all_is_true(world):
         for side, wrench in found.feet.items():
             points = (world.contacts, state.contact_position, state.contact_force)
             truth = foot_wrench(world.robot, state.q, *points, side)
-            np.testing.assert_array_equal(wrench.force, truth.force)
-            np.testing.assert_array_equal(wrench.torque, truth.torque)
+            np.testing.assert_allclose(wrench.force, truth.force, atol=1e-10)
+            np.testing.assert_allclose(wrench.torque, truth.torque, atol=1e-10)
         np.testing.assert_allclose(found.imu.angular_velocity, state.v[3:6], atol=1e-12)
         same = abs(float(found.imu.orientation @ state.q[3:7]))
         assert same == pytest.approx(1.0, abs=1e-12)
@@ -169,11 +173,51 @@ def test_differences_of_a_joint_that_turns_for_ever(tmp_path):
             assert velocity[joint.idx_v - 6] == pytest.approx(5.0)
 
 
+@pytest.fixture(scope="module")
+def with_toes(tmp_path_factory) -> World:
+    """A biped whose toes have joints, with contact points on them and on the root."""
+    toes = "".join(
+        f'<link name="{side}_toes"><inertial><mass value="0.3"/><inertia ixx="1e-3" '
+        'iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        f'<joint name="{side}_toes" type="revolute"><origin xyz="0.16 0 -0.06"/>'
+        f'<parent link="{side}_ankle_roll_link"/><child link="{side}_toes"/>'
+        '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="10" velocity="10"/>'
+        "</joint>"
+        for side in ("left", "right")
+    )
+    path = tmp_path_factory.mktemp("toes") / "biped.urdf"
+    path.write_text(Biped(extra=toes).urdf())
+    robot = eq.load(path)
+    root = contact_point(robot, robot.description.root, [0.1, 0.2, 0.3])
+    first, *others = (
+        contact_point(robot, f"{side}_toes", [0.05, y, 0.0])
+        for side in ("left", "right")
+        for y in (-0.05, 0.05)
+    )
+    contacts = (first, *sole_points(robot), root, *others)
+    return make_world(robot, contacts=contacts)
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_ankle_sensors_feel_what_passes_the_joint(world, seed):
+def test_toes_belong_to_the_foot(with_toes, seed):
+    """Forces on toes that bend reach the sensor at the sole, those on others do not."""
+    world, state = with_toes, random_state(with_toes, seed)
+    imu = Imu(world.robot.description.root)
+    feet = SensorSuite(world, feet=FootSensors(at="sole"), imu=imu).measure(state).feet
+    points = (world.contacts, state.contact_position, state.contact_force)
+    for side, wrench in feet.items():
+        truth = foot_wrench(world.robot, state.q, *points, side)
+        np.testing.assert_allclose(wrench.force, truth.force, atol=1e-10)
+        np.testing.assert_allclose(wrench.torque, truth.torque, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", ["world", "with_toes"])
+def test_ankle_sensors_feel_what_passes_the_joint(name, seed, request):
     """They measure Pinocchio's joint force under external forces, sign turned."""
+    world = request.getfixturevalue(name)
     robot, state = world.robot, random_state(world, seed)
-    found = SensorSuite(world).measure(state).feet
+    found = SensorSuite(world, imu=Imu(robot.description.root)).measure(state).feet
     model = robot.model.copy()
     model.gravity.linear = np.array([0.0, 0.0, -world.gravity])
     data = model.createData()
@@ -284,6 +328,41 @@ def test_imu_against_finite_differences(world, seed):
     np.testing.assert_allclose(found.specific_force, force, atol=1e-4)
     same = pin.Quaternion(found.orientation).matrix()
     np.testing.assert_allclose(same, now[:3, :3], atol=1e-12)
+
+
+def test_copies_go_on_by_themselves(world):
+    """A copied suite measures what the original would, and disturbs it not."""
+    states = [random_state(world, seed) for seed in range(6)]
+    suite = SensorSuite(world, **NOISY)
+    expected = [as_bytes(suite.measure(state)) for state in states]
+    suite.reset()
+    for state in states[:3]:
+        suite.measure(state)
+    for other in (copy.deepcopy(suite), pickle.loads(pickle.dumps(suite))):
+        assert [as_bytes(other.measure(s)) for s in states[3:]] == expected[3:]
+    assert [as_bytes(suite.measure(s)) for s in states[3:]] == expected[3:]
+
+
+def test_measurements_do_not_change_afterwards(world):
+    """The arrays of a measurement are its own, with delay and without."""
+    for sensors in (NOISY, {}):
+        suite = SensorSuite(world, **sensors)
+        found = [suite.measure(random_state(world, seed)) for seed in range(4)]
+        kept = [as_bytes(measurement) for measurement in found]
+        for seed in range(4, 8):
+            suite.measure(random_state(world, seed))
+        assert [as_bytes(measurement) for measurement in found] == kept
+
+
+@pytest.mark.parametrize("name", ["q", "v", "a", "contact_force"])
+def test_states_that_lack_something_are_refused(world, name):
+    """An estimate knows no accelerations, say: the error says what is needed."""
+    state = resting(world)
+    needed = getattr(state, name)
+    bad = replace(state, **{name: needed[:0]})
+    shape = re.escape(str(needed.shape))
+    with pytest.raises(ShapeError, match=rf"{name} of the state .* {shape} is needed"):
+        SensorSuite(world).measure(bad)
 
 
 def test_time_does_not_go_back(world):

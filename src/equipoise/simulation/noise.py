@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array, frozen_array
 
 # Times nearer than this are the same: steps of the loop add up with rounding [s].
 SAME_TIME = 1e-9
+Indices = NDArray[np.int64] | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,50 +82,107 @@ class Noise:
         return np.where(step > 0.0, whole * np.round(values / whole), values)
 
 
-class Channel:
-    """A quantity as it is measured: first noise and rounding, then delay."""
+class Channels:
+    """Quantities in one vector as they are measured: noise and rounding, then delay.
 
-    def __init__(self, noise: Noise, seed: Sequence[int]) -> None:
-        self.noise = noise
-        self._generator = np.random.default_rng(seed)
-        self._samples: deque[tuple[float, Array]] = deque()
+    Random numbers are drawn for all components at once, whether they have noise or not:
+    noise in one changes no other.
 
-    def read(self, time: float, truth: Array) -> Array:
-        """Return the measurement at a time [s], which never goes back."""
-        return self.delayed(time, self.disturbed(truth))
+    Args:
+        noises: Noise of each quantity by name, and how many components it has.
+        orientation: Noise of an orientation, whose quaternion (x, y, z, w) follows the
+            other quantities. Bias and noise turn it by a small rotation vector in its
+            own axes [rad]; what is rounded is its rotation vector in the world [rad].
+        seed: Of the random numbers.
 
-    def disturbed(self, truth: Array) -> Array:
-        """Return a quantity with noise, rounded."""
-        added = self.noise.added(np.shape(truth), self._generator)
-        return self.noise.rounded(truth + added)
-
-    def delayed(self, time: float, sample: Array) -> Array:
-        """Keep a sample, and return the latest one that is as old as the delay."""
-        samples = self._samples
-        samples.append((time, np.array(sample)))
-        due = time - self.noise.delay + SAME_TIME
-        while len(samples) > 1 and samples[1][0] <= due:
-            samples.popleft()
-        return samples[0][1].copy()
-
-
-class AttitudeChannel(Channel):
-    """An orientation as it is measured.
-
-    Bias and noise turn it by a small rotation vector in its own axes [rad]; what is
-    rounded is its rotation vector in the world [rad].
+    Attributes:
+        slices: Where each quantity is in the vector, by name.
+        size: Of the vector.
     """
 
-    def disturbed(self, truth: Array) -> Array:
-        """Return a quaternion (x, y, z, w) with noise, rounded."""
-        turn = self.noise.added((3,), self._generator)
-        if not (turn.any() or np.any(self.noise.step)):
-            return truth
-        rotation = pin.Quaternion(truth).toRotationMatrix() @ pin.exp3(turn)
-        return quaternion(pin.exp3(self.noise.rounded(pin.log3(rotation))))
+    def __init__(
+        self, noises: Mapping[str, tuple[Noise, int]], orientation: Noise, seed: int
+    ) -> None:
+        for name, (noise, size) in noises.items():
+            noise.check_size(name, size)
+        orientation.check_size("orientation", 3)
+        ends = np.cumsum([0, *(size for _, size in noises.values())]).tolist()
+        self.slices = dict(zip(noises, map(slice, ends, ends[1:]), strict=False))
+        self.slices["orientation"] = slice(ends[-1], ends[-1] + 4)
+        self.size = ends[-1] + 4
+        self._generator = np.random.default_rng(seed)
+        self._orientation = orientation
+        every = [*noises.values(), (orientation, 3)]
+        bias, deviation, step = (
+            np.concatenate([np.broadcast_to(getattr(n, part), k) for n, k in every])
+            for part in ("bias", "deviation", "step")
+        )
+        self._bias, self._deviation = bias, deviation
+        self._is_biased, self._is_random = bool(bias.any()), bool(deviation.any())
+        self._added, self._twist = bias.copy(), np.zeros(6)
+        self._rounds = bool(step[:-3].any())
+        self._rounded = _compact(np.flatnonzero(step[:-3]))
+        self._step = step[self._rounded]
+        self._rounds_turn = bool(step[-3:].any())
+        self._turns = bool(any(part[-3:].any() for part in (bias, deviation, step)))
+        delays = np.concatenate(
+            [np.full(k, n.delay) for n, k in (*every[:-1], (orientation, 4))]
+        )
+        self._lines = [
+            _Line(float(delay), _compact(np.flatnonzero(delays == delay)), deque())
+            for delay in np.unique(delays)
+        ]
+
+    def disturbed(self, truth: Array, orientation: pin.SE3) -> Array:
+        """Return all quantities with noise, rounded, shape (size,).
+
+        Args:
+            truth: All but the orientation, shape (size - 4,).
+            orientation: A pose whose rotation it is.
+        """
+        count, added = len(truth), self._added
+        if self._is_random:
+            self._generator.standard_normal(out=added)
+            added *= self._deviation
+            if self._is_biased:
+                added += self._bias
+        sample = np.empty(self.size)
+        np.add(truth, added[:count], out=sample[:count])
+        if self._rounds:
+            whole = np.rint(sample[self._rounded] / self._step)
+            sample[self._rounded] = self._step * whole
+        if self._turns:
+            self._twist[3:] = added[count:]
+            orientation = orientation * pin.exp6(self._twist)
+            if self._rounds_turn:
+                rounded = self._orientation.rounded(pin.log3(orientation.rotation))
+                orientation = pin.SE3(pin.exp3(rounded), np.zeros(3))
+        x, y, z, w = pin.SE3ToXYZQUATtuple(orientation)[3:]
+        sample[count:] = (x, y, z, w) if w >= 0.0 else (-x, -y, -z, -w)
+        return sample
+
+    def delayed(self, time: float, sample: Array) -> Array:
+        """Keep a sample, and return of each quantity the latest as old as its delay."""
+        found = sample.copy()
+        for delay, at, samples in self._lines:
+            samples.append((time, sample))
+            due = time - delay + SAME_TIME
+            while len(samples) > 1 and samples[1][0] <= due:
+                samples.popleft()
+            found[at] = samples[0][1][at]
+        return found
 
 
-def quaternion(rotation: Array) -> Array:
-    """Return the quaternion (x, y, z, w) of a rotation matrix, with w ≥ 0."""
-    coefficients = np.array(pin.Quaternion(rotation).coeffs())
-    return coefficients if coefficients[3] >= 0.0 else -coefficients
+class _Line(NamedTuple):
+    """The samples that wait for one delay [s], and whose components they are."""
+
+    delay: float
+    at: Indices
+    samples: deque[tuple[float, Array]]
+
+
+def _compact(indices: NDArray[np.int64]) -> Indices:
+    """Return a slice where indices follow each other: views are faster than copies."""
+    if len(indices) and indices[-1] - indices[0] == len(indices) - 1:
+        return slice(int(indices[0]), int(indices[-1]) + 1)
+    return indices
