@@ -68,6 +68,7 @@ class Drives:
         self._at = compiled.qpos[self._order]
         # commands, positions and velocities, for a sum with gains as factors
         self._terms = np.zeros((5, len(self._order)))
+        self._summed = np.zeros_like(self._terms)
         self._inertia = self._armature + dt * self._viscous
         self._armature[:] = self._inertia + self._added
 
@@ -108,14 +109,14 @@ class Drives:
         Returns:
             The drives' torques [Nm or N], shape (nv - 6,).
         """
-        data, v, terms = self._data, self._velocity, self._terms
+        v, terms = self._velocity, self._terms
         told.take(self._order, axis=1, out=terms[:3], mode="clip")
         self._qpos.take(self._at, out=terms[3], mode="clip")
         terms[4] = v
         if self._told_torques:
             np.maximum(terms[2], -self._told_bound, out=terms[2])
             np.minimum(terms[2], self._told_bound, out=terms[2])
-        torque = np.add.reduce(terms * self._gains, axis=0)
+        torque = np.add.reduce(np.multiply(terms, self._gains, out=self._summed))
         if len(self._circles):
             turns = np.round((terms[0] - terms[3])[self._circles] / TURN)
             torque[self._circles] -= TURN * self._kp[self._circles] * turns
@@ -123,21 +124,23 @@ class Drives:
         if self._has_outside:
             outside = self._disturbance - self._viscous * v
         self._apply(torque, outside)
-        if not self._limited:
-            self._step(self._model, data)
-            return np.asarray((torque - self._added * self._acceleration)[self._back])
-        before = data.time, self._qpos.copy(), self._qvel.copy()
+        before = self._data.time, self._qpos.copy(), self._qvel.copy()
+        lower, upper = self._limits(v)
+        self._step(self._model, self._data)
+        effort = torque - self._added * self._acceleration
+        if self._limited and np.count_nonzero((effort < lower) | (effort > upper)):
+            effort = self._at_limits(torque, outside, lower, upper, effort, before)
+        return np.asarray(effort[self._back])
+
+    def _limits(self, v: Array) -> tuple[Array, Array]:
+        """Return lower and upper limits of torques: none drives a joint yet faster."""
         lower, upper = self._lower, self._bound
-        # slower than the slowest together is slower than each
+        # slower than the slowest limit all together is slower than each
         if not v.dot(v) < self._slowest:
             fast = np.abs(v) > self._speed
             lower = np.where(fast & (v < 0.0), 0.0, lower)
             upper = np.where(fast & (v > 0.0), 0.0, upper)
-        self._step(self._model, data)
-        effort = torque - self._added * self._acceleration
-        if np.count_nonzero((effort < lower) | (effort > upper)):
-            effort = self._at_limits(torque, outside, lower, upper, effort, before)
-        return np.asarray(effort[self._back])
+        return lower, upper
 
     def _apply(self, torque: Array, outside: Array | None) -> None:
         """Hand torques of the drives and from outside to MuJoCo."""

@@ -224,7 +224,10 @@ class _Push:
         """Add it to what acts on its body."""
         arm = self._origin + self._rotation.dot(self._point) - self._com
         self._linear += self._force
-        self._angular += _cross(arm.tolist(), self._parts)
+        x, y, z = _cross(arm.tolist(), self._parts)
+        self._angular[0] += x
+        self._angular[1] += y
+        self._angular[2] += z
 
 
 class _Reader:
@@ -264,8 +267,8 @@ class _Reader:
     def velocity(self) -> Array:
         """Return v now, shape (nv,)."""
         v: Array = self._qvel.take(self._v_from)
-        w, *axis = self._quaternion.tolist()
-        v[0], v[1], v[2] = _turned_back(w, axis, self._base_velocity.tolist())
+        turn, linear = self._quaternion.tolist(), self._base_velocity.tolist()
+        v[0], v[1], v[2] = _turned_back(turn, linear)
         return v
 
     def state(self, time: float, before: Array, torque: Array) -> State:
@@ -280,7 +283,7 @@ class _Reader:
         if len(self._cosines):
             angles = q[self._cosines]
             q[self._cosines], q[self._cosines + 1] = np.cos(angles), np.sin(angles)
-        boxes, forces = self._qpos[self._boxes_from], self._point_forces()
+        boxes, forces = self._qpos.take(self._boxes_from), self._point_forces()
         self.kinematics()
         a = v - before
         a /= self._dt
@@ -324,19 +327,22 @@ class _Reader:
         return total.reshape(-1, count)
 
 
-def _turned_back(w: float, axis: list[float], vector: list[float]) -> Vector:
-    """Return R⁻¹ · vector of a quaternion's rotation R: Rodrigues' formula."""
-    x, y, z = once = _cross(vector, axis)
-    xx, yy, zz = _cross(once, axis)
+def _turned_back(wxyz: list[float], vector: list[float]) -> Vector:
+    """Return R⁻¹ · vector of a quaternion's rotation R: Rodrigues' formula.
+
+    In floats, as one product of two vectors takes NumPy's cross ten times as long.
+    """
+    (w, x, y, z), (a, b, c) = wxyz, vector
+    u, v, t = b * z - c * y, c * x - a * z, a * y - b * x
     return (
-        vector[0] + 2.0 * (w * x + xx),
-        vector[1] + 2.0 * (w * y + yy),
-        vector[2] + 2.0 * (w * z + zz),
+        a + 2.0 * (w * u + (v * z - t * y)),
+        b + 2.0 * (w * v + (t * x - u * z)),
+        c + 2.0 * (w * t + (u * y - v * x)),
     )
 
 
 def _cross(a: Sequence[float], b: Sequence[float]) -> Vector:
-    """Return a × b; NumPy's takes ten times as long for one pair of vectors."""
+    """Return a × b."""
     (x, y, z), (u, v, w) = a, b
     return y * w - z * v, z * u - x * w, x * v - y * u
 

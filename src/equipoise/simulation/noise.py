@@ -149,11 +149,11 @@ class Channels:
         sample = np.empty(self.size)
         np.add(truth, added[:count], out=sample[:count])
         if self._rounds:
-            whole = np.rint(sample[self._rounded] / self._step)
-            sample[self._rounded] = self._step * whole
+            values = sample[self._rounded] / self._step
+            sample[self._rounded] = np.rint(values, out=values) * self._step
         if self._turns:
             self._twist[3:] = added[count:]
-            orientation = orientation * pin.exp6(self._twist)
+            orientation = orientation.act(pin.exp6(self._twist))
             if self._rounds_turn:
                 rounded = self._orientation.rounded(pin.log3(orientation.rotation))
                 orientation = pin.SE3(pin.exp3(rounded), np.zeros(3))

@@ -320,7 +320,7 @@ class _Truth:
             self._twist, self._acceleration, imu_in_body
         )
         self._find_wrenches(forces, feet)
-        return self._values, self._pose * imu_in_body
+        return self._values, self._pose.act(imu_in_body)
 
     def _refuse(self, shapes: Shapes) -> None:
         """Say what of a state has another shape than it should."""
