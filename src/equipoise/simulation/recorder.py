@@ -16,13 +16,13 @@ from equipoise.control.signals import (
     Target,
 )
 from equipoise.kinematics.com import com
+from equipoise.kinematics.pose_arrays import quaternion_of
 from equipoise.log.measured import Measured
 from equipoise.log.run import Event, Run
 from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 from equipoise.simulation.loop import Records
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
-from equipoise.simulation.noise import quaternion
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.surroundings import surroundings_of
 from equipoise.simulation.world import World
@@ -106,14 +106,15 @@ def _wanted(targets: Sequence[Target]) -> dict[str, Array]:
     for side in SIDES:
         soles = [(target.soles or {}).get(side) for target in targets]
         planned[f"{side}_sole"] = [
-            None if pose is None else [*pose[:3, 3], *quaternion(pose[:3, :3])]
+            None if pose is None else [*pose[:3, 3], *quaternion_of(pose[:3, :3])]
             for pose in soles
         ]
         planned[f"{side}_sole_twist"] = [
             (target.sole_twists or {}).get(side) for target in targets
         ]
     planned["torso"] = [
-        None if target.torso is None else quaternion(target.torso) for target in targets
+        None if target.torso is None else quaternion_of(target.torso)
+        for target in targets
     ]
     planned["support"] = [
         None if target.support is None else float(SUPPORTS.index(target.support))
