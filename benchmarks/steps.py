@@ -128,7 +128,7 @@ def _difference(world: World) -> Any:
 
 def _mujoco(world: World, integrator: str, solver: str) -> Contender:
     """MuJoCo with its own default contact, and servos as soft as it needs them."""
-    model, data = _model(world)
+    model, data = mujoco_model(world)
     model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
     model.opt.solver = getattr(mujoco.mjtSolver, f"mjSOL_{solver}")
     mujoco.mj_step(model, data, SETTLING)
@@ -137,7 +137,8 @@ def _mujoco(world: World, integrator: str, solver: str) -> Contender:
     return Contender(lambda: mujoco.mj_step(model, data, STEPS), STEPS)
 
 
-def _model(world: World) -> tuple[Any, Any]:
+def mujoco_model(world: World) -> tuple[Any, Any]:
+    """Return MuJoCo's model of a standing robot without shapes, and its data."""
     spec = mujoco.MjSpec.from_string(to_mjcf(_bare(world.robot)))
     spec.compiler.fusestatic = True
     spec.option.timestep = DT

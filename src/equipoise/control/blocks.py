@@ -13,13 +13,14 @@ protocol gets a ``reset`` that does nothing, which is right for a block without 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.control.signals import Command, Measurement, State, Target
-from equipoise.robot.description import Array
+from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 
 # What a controller is shown: a State, or a Measurement where there is no estimator.
@@ -122,7 +123,12 @@ class Hold:
     def reset(self) -> None:
         """Do nothing: it never changes."""
 
+    @cached_property
+    def target(self) -> Target:
+        """What is wanted at all times."""
+        still = frozen_array(np.zeros_like(self.position))
+        return Target(self.position, still, still, self.com)
+
     def sample(self, time: float) -> Target:
         """Return the same at all times."""
-        still = np.zeros_like(self.position)
-        return Target(self.position, still, still, self.com)
+        return self.target

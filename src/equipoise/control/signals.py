@@ -116,6 +116,12 @@ class Command(NamedTuple):
     torque: Array
 
 
+class CheckedCommand(Command):
+    """A command of the right shape and finite values: engines need not look again."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Target:
     """What is wanted at one time; None is what nobody has planned.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -169,9 +170,9 @@ class Fleet:
         lowest = FALLEN_HEIGHT * (centre[:, 2] - ground)
         return np.hstack([vertical_in_base(upright[:, 3:7]), lowest[:, None]])
 
-    @property
+    @cached_property
     def state(self) -> FleetState:
-        """States now, on the device."""
+        """States now, on the device: always the same arrays."""
         rows, rollout = self._rollout.rows, self._rollout
         return FleetState(
             rows.q[0],

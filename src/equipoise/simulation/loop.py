@@ -21,7 +21,13 @@ from equipoise.control.blocks import (
     Plant,
     Reference,
 )
-from equipoise.control.signals import Command, Measurement, State, Target
+from equipoise.control.signals import (
+    CheckedCommand,
+    Command,
+    Measurement,
+    State,
+    Target,
+)
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
@@ -129,16 +135,20 @@ class ControlLoop:
         self.plant, self.periods = plant, periods
         self._reference, self._controller = reference, controller
         self._sensors, self._estimator = sensors, estimator
+        asked = [periods.control, periods.reference, periods.record]
+        self._every = tuple(asked if sensors is None else [*asked, periods.sensors])
+        self._shortest = min(self._every)
         self._names = degree_names(plant.robot)
         self._buffer = np.zeros((3, len(self._names)))
         self._finite = np.zeros(self._buffer.shape, dtype=np.bool_)
+        self._shape = (len(self._names),)
         self._done = 0
         start = plant.state
         still = np.zeros(len(self._names))
         self._command = Command(joint_positions(plant.robot, start.q), still, still)
         self._known: Any = start
         self._measurement: Measurement | None = None
-        self._target: Target | None = None
+        self._target: Any = None
         self._traces: list[Trace] = []
         self._states: list[State] = []
         self._targets: list[Target] = []
@@ -178,25 +188,22 @@ class ControlLoop:
 
     def _once(self, last: int) -> State:
         """Ask whoever is due, and let the plant run until somebody is again."""
-        at, periods, dt = self._done, self.periods, self.plant.dt
+        at, plant, periods = self._done, self.plant, self.periods
         if at % periods.reference == 0:
-            self._target = self._reference.sample((at + periods.reference) * dt)
+            self._target = self._reference.sample((at + periods.reference) * plant.dt)
         if self._sensors is None:
-            self._known = self.plant.state
+            self._known = plant.state
         elif at % periods.sensors == 0:
-            self._known = self._measurement = self._sensors.measure(self.plant.state)
+            self._known = self._measurement = self._sensors.measure(plant.state)
             if self._estimator is not None:
                 self._known = self._estimator.estimate(self._known, self._command)
         if at % periods.control == 0:
-            assert self._target is not None
             answer = self._controller.control(self._known, self._target)
             self._command = self._checked(answer)
-        until = last
-        for period in (periods.control, periods.reference, periods.record):
-            until = min(until, at - at % period + period)
-        if self._sensors is not None:
-            until = min(until, at - at % periods.sensors + periods.sensors)
-        state = self.plant.step(self._command, until - at)
+        until = at + 1
+        if self._shortest > 1:
+            until = min(last, *(at - at % every + every for every in self._every))
+        state = plant.step(self._command, until - at)
         self._done = until
         if until % periods.record == 0:
             self._keep(state)
@@ -258,25 +265,29 @@ class ControlLoop:
         if self._estimator is not None:
             self._estimates.append(self._known)
 
-    def _checked(self, answer: Any) -> Command:
+    def _checked(self, answer: Any) -> CheckedCommand:
         """Return a command that is one, in memory of its own."""
         buffer = self._buffer
         try:
             position, velocity, torque = answer
             buffer[0], buffer[1], buffer[2] = position, velocity, torque
-            np.isfinite(buffer, self._finite)
-            shape = buffer[0].shape
-            fine = bool(self._finite.all()) and (
-                np.shape(position) == np.shape(velocity) == np.shape(torque) == shape
+            finite = np.count_nonzero(np.isfinite(buffer, self._finite))
+            fine = finite == self._finite.size and (
+                position.shape == velocity.shape == torque.shape == self._shape
             )
-        except (TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError):
             fine = False
         if not fine:
-            self._complain(answer)
-        return Command(*buffer.copy())
+            return self._mended(answer)
+        position, velocity, torque = buffer.copy()
+        return CheckedCommand(position, velocity, torque)
 
-    def _complain(self, answer: Any) -> None:
-        """Say what is wrong with an answer of the controller."""
+    def _mended(self, answer: Any) -> CheckedCommand:
+        """Return an answer of lists, say, as a command; say what is wrong with others.
+
+        Raises:
+            ShapeError: With the controller, the time and the joint.
+        """
         time = self._done * self.plant.dt
         source = f"{type(self._controller).__name__} at {time:g} s"
         if answer is None:
@@ -285,6 +296,8 @@ class ControlLoop:
                 f"velocity and torque is needed"
             )
         commands = check_commands(answer, len(self._names), source, self._names)
+        if all(np.ndim(part) == 1 for part in answer):
+            return CheckedCommand(*(part[0] for part in commands))
         raise ShapeError(
             f"{source}: position, velocity and torque have "
             f"{len(commands.position)} rows; one is needed"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.control.signals import Command, State
+from equipoise.control.signals import CheckedCommand, Command, State
 from equipoise.errors import ShapeError
 from equipoise.robot.description import Array
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
@@ -148,6 +148,8 @@ class MujocoEngine:
         try:
             position, velocity, torque = command
             row[0], row[1], row[2] = position, velocity, torque
+            if type(command) is CheckedCommand:
+                return told
             fine = position.shape == velocity.shape == torque.shape == row[0].shape
         except (AttributeError, TypeError, ValueError):
             fine = False

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
-from equipoise.control.signals import Command, State
+from equipoise.control.signals import NO_BOXES, CheckedCommand, Command, State
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
@@ -78,26 +78,24 @@ class NativeEngine:
         self.reset(world.robot.standing)
 
     def _lay_out(self) -> None:
-        """Find out where everything is in the memory that the kernel writes to."""
-        robot, boxes = self.robot, len(self.world.boxes)
-        points = len(self.world.contacts)
-        nq, nv = robot.nq + 7 * boxes, robot.nv + 6 * boxes
-        starts = np.cumsum([0, nq, nv, nv, nv - 6, 3 * points, 3 * points]).tolist()
-        lengths = (robot.nq, robot.nv, robot.nv, robot.nv - 6, 3 * points, 3 * points)
-        self._parts = [
-            slice(start, start + length)
-            for start, length in zip(starts, lengths, strict=False)
-        ]
-        self._boxes = slice(robot.nq, nq)
-        self._size = starts[-1]
-        rollout = self._rollout
-        self._written = rollout.rows.flat[: self._size]
-        self._status, self._told = (
-            rollout.watch.status.numpy(),
-            [part.numpy()[:, 0] for part in rollout.command],
+        """Find out where the kernel reads commands and writes states."""
+        robot, rollout = self.robot, self._rollout
+        q, v, a, torque, position, force = (
+            getattr(rollout.rows, name).numpy()[0, 0]
+            for name in ("q", "v", "a", "torque", "position", "force")
         )
-        self._checked = np.zeros((3, self._joints))
-        self._finite = np.zeros((3, self._joints), dtype=np.bool_)
+        self._has_boxes = bool(self.world.boxes)
+        self._written = (
+            q[: robot.nq],
+            v[: robot.nv],
+            a[: robot.nv],
+            torque[: self._joints],
+            position,
+            force,
+            q[robot.nq :].reshape(-1, 7),
+        )
+        self._told = [part.numpy()[0, 0, : self._joints] for part in rollout.command]
+        self._status = rollout.watch.status.numpy()
 
     @property
     def state(self) -> State:
@@ -142,33 +140,29 @@ class NativeEngine:
             rows = Command(*(np.tile(part, (steps, 1)) for part in command))
             self.advance(rows, steps)
             return self._state
-        checked = self._checked
-        checked[0], checked[1], checked[2] = command
-        if not np.isfinite(checked, self._finite).all():
-            check_commands(command, self._joints)
-        told = self._told
-        told[0][0], told[1][0], told[2][0] = checked
+        if type(command) is not CheckedCommand:
+            rows = check_commands(command, self._joints)
+            if len(rows.position) != 1:
+                raise ShapeError(f"a command of {len(rows.position)} rows; one holds")
+            command = Command(*(part[0] for part in rows))
+        position, velocity, torque = self._told
+        position[:], velocity[:], torque[:] = command
         self._rollout.step(steps)
         self._steps += steps
         if self._status[0, 0]:
             self._complain()
-        row = self._written.copy()
-        self._state = self._state_of(self._steps * self.dt, row)
-        return self._state
-
-    def _state_of(self, time: float, row: Array) -> State:
-        q, v, a, torque, position, force = (row[part] for part in self._parts)
-        boxes = row[self._boxes]
-        return State(
-            time,
-            q,
-            v,
-            a,
-            torque,
-            position.reshape(-1, 3),
-            force.reshape(-1, 3),
-            boxes.reshape(-1, 7),
+        q, v, a, torque, position, force, boxes = self._written
+        self._state = State(
+            self._steps * self.dt,
+            q.copy(),
+            v.copy(),
+            a.copy(),
+            torque.copy(),
+            position.copy(),
+            force.copy(),
+            boxes.copy() if self._has_boxes else NO_BOXES,
         )
+        return self._state
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

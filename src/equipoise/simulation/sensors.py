@@ -310,8 +310,8 @@ class _Truth:
             self._refuse(shapes)
         model, data, imu_in_body = self._model, self._data, self._imu_in_body
         q, v = state.q.take(self._q_from), state.v.take(self._v_from)
-        pin.forwardKinematics(model, data, q)
         pin.rnea(model, data, q, v, state.a.take(self._v_from))
+        pin.updateGlobalPlacements(model, data)
         position, velocity, angular, specific, feet = self._parts
         self._find_positions(state.q, position)
         velocity[:] = state.v[BASE_DOF:]
