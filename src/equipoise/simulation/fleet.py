@@ -91,7 +91,7 @@ class Fleet:
         self.world, self.count, self.dt = world, count, check_dt(dt)
         period = self.dt if control_period is None else control_period
         self.control_steps = whole_steps(period, self.dt, "control period")
-        self._falls = falls
+        self._falls, self._device = falls, device
         self._variation = variation.checked(world, count) if variation else None
         self._rollout = make_rollout(
             world,
@@ -156,7 +156,12 @@ class Fleet:
 
     def _fallen(self, upright: Array) -> Array:
         """Return what a fall is, for the kernels, shape (n, 4)."""
-        centre = np.asarray(com(self.world.robot, upright))
+        if (upright == upright[0]).all():
+            alike = com(self.world.robot, upright[0])
+            centre = np.broadcast_to(alike, (len(upright), 3))
+        else:
+            found = com(self.world.robot, upright, device=self._device)
+            centre = np.asarray(found, dtype=np.float64)
         terrains = self._variation.terrain if self._variation else None
         if terrains is None:
             ground = self.world.terrain.height(centre[:, 0], centre[:, 1])
