@@ -43,3 +43,18 @@ def test_citation_keys_resolve() -> None:
 
     unknown = {(key, path) for key, path in cited if key not in known}
     assert not unknown, f"not in docs/references.md: {sorted(unknown)}"
+
+
+def test_the_page_on_controllers_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its Python runs from top to bottom, and prints what the page says it prints."""
+    page = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page, flags=re.DOTALL)
+    names: dict[str, object] = {}
+    printed = 0
+    for kind, text in blocks[1:]:  # the first is a picture
+        if kind == "python":
+            exec(compile(text, "controllers.md", "exec"), names)
+        else:
+            assert capsys.readouterr().out == text
+            printed += 1
+    assert printed == 3

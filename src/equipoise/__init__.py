@@ -6,8 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.control.blocks import Hold, OpenLoop
-    from equipoise.control.signals import Command, Measurement, State, Target
+    from equipoise.control.blocks import (
+        Controller,
+        Estimator,
+        Hold,
+        OpenLoop,
+        Plant,
+        Reference,
+    )
+    from equipoise.control.signals import (
+        Command,
+        Measurement,
+        State,
+        Target,
+        Wrench,
+    )
     from equipoise.dynamics.forward import forward_dynamics
     from equipoise.errors import EquipoiseError
     from equipoise.gait.fit import fit_walk
@@ -70,6 +83,7 @@ if TYPE_CHECKING:
     from equipoise.simulation.simulate import simulate
     from equipoise.simulation.start import body_points, stance_on
     from equipoise.simulation.trials import drop, stand
+    from equipoise.simulation.variation import Variation
     from equipoise.simulation.walk import walk
     from equipoise.simulation.world import Push, World, make_world, with_payload
 
@@ -82,9 +96,11 @@ _HOMES = {
     "Box": "simulation.obstacles",
     "Command": "control.signals",
     "ContactPoint": "simulation.contacts",
+    "Controller": "control.blocks",
     "DivergedError": "simulation.engine",
     "Encoders": "simulation.sensors",
     "EquipoiseError": "errors",
+    "Estimator": "control.blocks",
     "Flat": "kinematics.terrain",
     "Fleet": "simulation.fleet",
     "FootSensors": "simulation.sensors",
@@ -101,9 +117,11 @@ _HOMES = {
     "NativeEngine": "simulation.native",
     "Noise": "simulation.noise",
     "OpenLoop": "control.blocks",
+    "Plant": "control.blocks",
     "Prior": "identification.prior",
     "Push": "simulation.world",
     "Recording": "log.recordings.recording",
+    "Reference": "control.blocks",
     "Robot": "robot.model",
     "Run": "log.run",
     "SensorNoise": "identification.noise",
@@ -113,8 +131,10 @@ _HOMES = {
     "State": "control.signals",
     "Target": "control.signals",
     "Trace": "simulation.engine",
+    "Variation": "simulation.variation",
     "Wall": "simulation.obstacles",
     "World": "simulation.world",
+    "Wrench": "control.signals",
     "actuation_of": "simulation.actuation",
     "body_points": "simulation.start",
     "catalogue_names": "robot.catalogue",
@@ -210,19 +230,25 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "NativeEngine",
     "MujocoEngine",
     "Fleet",
-    "Command",
+    "Variation",
     "State",
-    "Trace",
-    "DivergedError",
+    "Measurement",
+    "Wrench",
     "Target",
+    "Command",
+    "Reference",
+    "Estimator",
+    "Controller",
+    "Plant",
     "Hold",
     "OpenLoop",
+    "Trace",
+    "DivergedError",
     "SensorSuite",
     "Encoders",
     "FootSensors",
     "Imu",
     "Noise",
-    "Measurement",
     "stance_on",
     "simulate",
     "stand",
