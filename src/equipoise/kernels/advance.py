@@ -46,8 +46,8 @@ from equipoise.kernels.touch import (
 # Accelerations above this are no motion [rad/s² or m/s²].
 LARGEST_ACCELERATION = 1e9
 # What is written at the end of a row of steps: joints and base, or also contacts, CoM
-# and what the monitor measures.
-MOTION, ALL = 1, 2
+# and what the monitor measures. Before the first step: all of robots at time zero.
+START, MOTION, ALL = range(3)
 
 
 @once
@@ -126,6 +126,12 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         return 1
 
     @wp.func
+    def is_written(world: World, monitor: Monitor, robot: int) -> bool:
+        if robot >= world.robots:
+            return False
+        return world.report != START or monitor.clock[robot] == 0
+
+    @wp.func
     def write_row(
         program: Program,
         world: World,
@@ -140,11 +146,11 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     ) -> None:
         """Write states; with them, if asked for, contacts and CoM."""
         for g in range(program.groups):
-            if world.report == ALL or program.table[g, KIND] == FREE:
+            if world.report != MOTION or program.table[g, KIND] == FREE:
                 place(program, g, scratch, raw, t)
         for i in range(width):
             robot = robot_of(program, block, i)
-            if robot < world.robots:
+            if is_written(world, monitor, robot):
                 for g in range(program.groups):
                     write_motion(
                         program,
@@ -164,8 +170,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         copies = program.robots
         for r in range(copies):
             robot = block * copies + r
-            if robot < world.robots:
-                if world.report == ALL:
+            if is_written(world, monitor, robot):
+                if world.report != MOTION:
                     write_com(
                         program,
                         b,
@@ -192,7 +198,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                             raw, root, POSITION, root_lane, t
                         )
                         outputs.force[row, robot, k] = force
-                if monitor.status[robot, WHY] != RUNNING:
+                if world.report == START or monitor.status[robot, WHY] != RUNNING:
                     for axis in range(outputs.a.shape[2]):
                         outputs.a[row, robot, axis] = scalar(0.0)
                     for joint in range(outputs.torque.shape[2]):
@@ -301,6 +307,19 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                     stopped = stopped + 1
             for g in range(program.groups):
                 load_state(program, state, block, g, scratch, t)
+            if world.report == START:
+                write_row(
+                    program,
+                    world,
+                    points,
+                    monitor,
+                    outputs,
+                    0,
+                    block,
+                    scratch,
+                    raw,
+                    t,
+                )
             peak = Lanes()
             for done in range(world.steps):
                 if stopped < owned:

@@ -16,7 +16,7 @@ import numpy as np
 import warp as wp
 
 from equipoise.errors import ShapeError
-from equipoise.kernels.advance import ALL, MOTION
+from equipoise.kernels.advance import ALL, MOTION, START
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.joints import FLOATING
 from equipoise.kernels.lane_state import state_in_lanes
@@ -271,6 +271,22 @@ class Rollout:
                 for share in self._shares
             ]
         self._run(self._recorded[key])
+
+    def write_start(self) -> None:
+        """Write states of robots that were reset to ``rows``, before their first step."""
+        self._run(
+            [
+                self._record(share, 0, START, 1, self._commands, None, self.rows)
+                for share in self._shares
+            ]
+        )
+
+    def write_last(self, rows: Rows) -> None:
+        """Copy the last of rows that :meth:`advance` returned to ``rows``."""
+        for name in OUTPUTS:
+            target = getattr(self.rows, name)
+            if target.size:
+                wp.copy(target, getattr(rows, name)[-1:])
 
     def shift(self) -> None:
         """Begin a new row of ``command``, which is as the one before until changed."""

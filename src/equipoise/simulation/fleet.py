@@ -143,6 +143,7 @@ class Fleet:
         q = np.hstack([q, np.tile(poses, (n, 1))])
         v = np.hstack([v, np.zeros((n, 6 * len(boxes)))])
         self._rollout.reset(q, v, held, which)
+        self._rollout.write_start()
         if self._falls:
             lowest = math.cos(FALLEN_TILT)
             self._rollout.watch.look_for_falls(self._fallen(stood), lowest, which)
@@ -306,6 +307,7 @@ class Fleet:
         check_every(every, steps)
         table = self._with_history(told)
         rows = self._rollout.advance(tuple(np.moveaxis(table, -1, 0)), steps, every)
+        self._rollout.write_last(rows)
         first = self._steps
         self._steps += steps
         done = np.arange(first + every, self._steps + 1, every, dtype=np.float64)
