@@ -351,7 +351,9 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                             program, d, world.robot_groups, scratch, t
                         )
                         for i in range(width):
-                            if sizes[i] < largest:
+                            robot = wp.min(robot_of(program, block, i), world.robots - 1)
+                            runs = monitor.status[robot, WHY] == RUNNING
+                            if runs and sizes[i] < largest:
                                 peak[i] = wp.max(peak[i], now[i])
                     if stopped > 0:
                         hold_stopped(program, world, monitor, block, state, scratch, t)
@@ -395,6 +397,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                     monitor.result[robot, TORQUE] = most
                 if monitor.status[robot, WHY] == RUNNING:
                     monitor.clock[robot] = monitor.clock[robot] + world.steps
+                else:
+                    monitor.clock[robot] = monitor.status[robot, WHEN]
 
     return SimpleNamespace(
         World=World,
