@@ -71,7 +71,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     arm_of, get = touch.arm_of, touch.get
     states = make_lane_state(scalar, width)
     load_state, store_state = states.load_state, states.store_state
-    load_lane, store_lane = states.load_lane, states.store_lane
+    load_lane = states.load_lane
     robot_of, write_motion = states.robot_of, states.write_motion
     watch = make_monitor(scalar, width)
     Outputs, Monitor = watch.Outputs, watch.Monitor
@@ -216,7 +216,6 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         row: int,
         done: int,
         block: int,
-        state: wp.array3d[Lanes3],
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> int:
@@ -234,10 +233,6 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                     stopped = stopped + stop(
                         program, monitor, robot, r, FELL, done, scratch, t
                     )
-                    for g in range(program.groups):
-                        for i in range(width):
-                            if copies == 1 or i == r:
-                                store_lane(program, state, block, g, i, scratch, t)
         return stopped
 
     @wp.func
@@ -271,7 +266,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> None:
-        """Put robots that were stopped back to where they were."""
+        """Put robots that were stopped back to where the last row says they were."""
         for i in range(width):
             robot = wp.min(robot_of(program, block, i), world.robots - 1)
             if monitor.status[robot, WHY] != RUNNING:
@@ -371,6 +366,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                         raw,
                         t,
                     )
+                    for g in range(program.groups):
+                        store_state(program, state, block, g, scratch, t)
                     if world.report == ALL:
                         stopped = stopped + assess_row(
                             program,
@@ -381,12 +378,9 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                             row,
                             done + 1,
                             block,
-                            state,
                             scratch,
                             t,
                         )
-            for g in range(program.groups):
-                store_state(program, state, block, g, scratch, t)
             for r in range(owned):
                 robot = block * copies + r
                 if monitor.results == 1:

@@ -110,8 +110,7 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
     - ``robot_of(program, block, lane)``: whose lane it is
     - ``load_state(program, state, block, g, scratch, t)`` and ``store_state(…)``:
       between launches
-    - ``load_lane(program, state, block, g, lane, scratch, t)`` and ``store_lane(…)``:
-      the same for one lane
+    - ``load_lane(program, state, block, g, lane, scratch, t)``: the same for one lane
     - ``write_motion(program, g, lane, q, v, a, torque, row, robot, scratch, t)``: what
       a lane says, in Pinocchio's layout; of free bodies after ``place``
     - ``write_acceleration(program, g, lane, a, row, robot, scratch, t)``: likewise
@@ -210,40 +209,6 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
             )
 
     @wp.func
-    def store_lane(
-        program: Program,
-        state: wp.array3d[Lanes3],
-        block: int,
-        g: int,
-        lane: int,
-        scratch: wp.array3d[Lanes3],
-        t: int,
-    ) -> None:
-        if program.table[g, KIND] == FREE:
-            state[block, g, S_POSITION] = in_lane(
-                state[block, g, S_POSITION], scratch[g, POSITION, t], lane
-            )
-            state[block, g, S_QUATERNION] = in_lane(
-                state[block, g, S_QUATERNION], scratch[g, QUATERNION, t], lane
-            )
-            state[block, g, S_QUATERNION_W] = in_lane(
-                state[block, g, S_QUATERNION_W], scratch[g, QUATERNION_W, t], lane
-            )
-            state[block, g, S_VELOCITY] = in_lane(
-                state[block, g, S_VELOCITY], scratch[g, VELOCITY, t], lane
-            )
-            state[block, g, S_OMEGA] = in_lane(
-                state[block, g, S_OMEGA], scratch[g, OMEGA, t], lane
-            )
-        else:
-            state[block, g, S_JOINT] = in_lane(
-                state[block, g, S_JOINT], scratch[g, JOINT, t], lane
-            )
-            state[block, g, S_ANCHOR] = in_lane(
-                state[block, g, S_ANCHOR], scratch[g, ANCHOR, t], lane
-            )
-
-    @wp.func
     def write_acceleration(
         program: Program,
         g: int,
@@ -317,7 +282,6 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
         load_state=load_state,
         store_state=store_state,
         load_lane=load_lane,
-        store_lane=store_lane,
         write_motion=write_motion,
         write_acceleration=write_acceleration,
     )

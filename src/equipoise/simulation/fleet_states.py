@@ -13,7 +13,8 @@ from equipoise.simulation.engine import Trace
 class FleetTrace:
     """States of n robots at m times; see :class:`~equipoise.control.signals.State`.
 
-    A robot that was stopped stays where it was, without acceleration, torque or force.
+    A robot that fell stays where it was, one that diverged where it was in the row
+    before; velocities are those at that time, and acceleration, torque and force zero.
 
     Attributes:
         time: Time since the reset of the fleet [s], shape (m,).
