@@ -179,16 +179,16 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         t: int,
     ) -> None:
         # a step that the push begins or ends in gets its share
-        p = wp.min(block, world.push_time.shape[0] - 1)
         lane = world.push_lane[k]
-        window = world.push_time[p, k]
+        window = world.push_time[wp.min(block, world.push_time.shape[0] - 1), k]
         begins = wp.max(window[0], time[lane])
         share = (wp.min(window[1], time[lane] + world.dt) - begins) / world.dt
         if share <= scalar(0.0):
             return
         g = world.push_group[k]
         arm = arm_of(raw, g, lane, t, world.push_point[k])
-        pull(raw, g, lane, t, arm, share * world.push_force[p, k])
+        force = world.push_force[wp.min(block, world.push_force.shape[0] - 1), k]
+        pull(raw, g, lane, t, arm, share * force)
 
     @wp.func
     def rows_now(
