@@ -105,6 +105,7 @@ class Fleet:
             effect=kernel_effect,
         )
         self._steps = -1  # not reset yet
+        self._moved_by = ""
         self._told_before = np.zeros((0, count, world.robot.nv - 6, 3))
 
     def reset(
@@ -153,7 +154,10 @@ class Fleet:
             told[..., 0] = held
             longest = int(self._rollout.delay.max())
             self._told_before = np.repeat(told[None], longest, axis=0)
-            self._steps = 0
+            self._steps, self._moved_by = 0, ""
+        else:
+            self._told_before[:, which] = 0.0
+            self._told_before[:, which, :, 0] = held[which]
 
     def _fallen(self, upright: Array) -> Array:
         """Return what a fall is, for the kernels, shape (n, 4)."""
@@ -213,8 +217,7 @@ class Fleet:
         Args:
             contacts: Whether contacts and CoM are written too, and falls looked for.
         """
-        if self._steps < 0:
-            raise EquipoiseError("reset the fleet before moving it")
+        self._move_by("step")
         self._rollout.step(self.control_steps, contacts)
         self._rollout.shift()
         self._steps += self.control_steps
@@ -259,6 +262,7 @@ class Fleet:
             seconds: How long.
             measure_period: How often contacts, CoM and falls are looked at [s].
         """
+        self._move_by("step")
         period = self.control_steps * self.dt
         periods = whole_steps(seconds, period, "duration")
         every = max(round(measure_period / period), 1)
@@ -294,17 +298,17 @@ class Fleet:
         """Do one step for each row of commands, and return every n-th state.
 
         Robots that fall or diverge are stopped (:attr:`stopped`); the others go on.
+        Falls are looked for in the states returned.
 
         Args:
             commands: Arrays of shape (steps, nv - 6), the same for all robots, or
                 (steps, n, nv - 6).
             every: How many steps lie between states; divides their number.
         """
-        if self._steps < 0:
-            raise EquipoiseError("reset the fleet before moving it")
         told = _table(self.world, self.count, commands)
         steps = len(told)
         check_every(every, steps)
+        self._move_by("advance")
         table = self._with_history(told)
         rows = self._rollout.advance(tuple(np.moveaxis(table, -1, 0)), steps, every)
         self._rollout.write_last(rows)
@@ -312,6 +316,17 @@ class Fleet:
         self._steps += steps
         done = np.arange(first + every, self._steps + 1, every, dtype=np.float64)
         return self._trace(done * self.dt, rows)
+
+    def _move_by(self, method: str) -> None:
+        """Refuse to move before a reset; commands that wait are one method's own."""
+        if self._steps < 0:
+            raise EquipoiseError("reset the fleet before moving it")
+        if len(self._told_before) and self._moved_by not in ("", method):
+            raise EquipoiseError(
+                f"a fleet with delays that was moved by {self._moved_by} has commands "
+                f"waiting that {method} does not see: reset it first, or use one of both"
+            )
+        self._moved_by = method
 
     def _with_history(self, told: Array) -> Array:
         """Return commands after those that delays keep waiting; one row if held."""
