@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.kinematics.com import com
 from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.simulation.engine import check_dt
@@ -161,13 +160,9 @@ class Fleet:
 
     def _fallen(self, upright: Array) -> Array:
         """Return what a fall is, for the kernels, shape (n, 4)."""
-        if (upright == upright[0]).all():
-            alike = com(self.world.robot, upright[0])
-            centre = np.broadcast_to(alike, (len(upright), 3))
-        else:
-            found = com(self.world.robot, upright, device=self._device)
-            centre = np.asarray(found, dtype=np.float64)
-        terrains = self._variation.terrain if self._variation else None
+        variation = self._variation or Variation()
+        centre = variation.centres_of_mass(self.world.robot, upright)
+        terrains = variation.terrain
         if terrains is None:
             ground = self.world.terrain.height(centre[:, 0], centre[:, 1])
         else:

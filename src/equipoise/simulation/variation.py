@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.kinematics.com import com as com_of
+from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.description import Array, Inertial
+from equipoise.robot.model import Robot
 from equipoise.simulation.world import World
 
 if TYPE_CHECKING:
@@ -180,9 +183,7 @@ class Variation:
             tree.inertia + _steiner(tree.mass, tree.com), (count, 1, 1, 1)
         )
         for link in links:
-            old = world.robot.description.link_by_name[link].inertial or Inertial(
-                0.0, np.zeros(3), np.zeros((3, 3))
-            )
+            old = _inertial(world.robot, link)
             body, _ = world.in_body(link, np.zeros(3))
             turn, shift = world.placement(link)
             for sign, (m, c, inertia) in (
@@ -197,6 +198,27 @@ class Variation:
                 )
         com = moment / np.where(mass > 0.0, mass, 1.0)[..., None]
         return Inertias(mass, com, about_origin - _steiner(mass, com))
+
+    def centres_of_mass(self, robot: Robot, q: Array) -> Array:
+        """Return the CoM of each robot in the world [m], shape (n, 3).
+
+        Args:
+            robot: The robot that they differ from.
+            q: Their configurations, shape (n, nq).
+        """
+        mass = np.full(len(q), robot.mass)
+        moment = robot.mass * np.asarray(com_of(robot, q))
+        for link in sorted({*self.mass, *self.com}):
+            pose = np.asarray(frame_pose(robot, q, link))
+            old = _inertial(robot, link)
+            for sign, (m, c, _) in (
+                (-1.0, _rows(old, len(q))),
+                (1.0, self._of_link(link, old, len(q))),
+            ):
+                at = np.einsum("nij,nj->ni", pose[:, :3, :3], c) + pose[:, :3, 3]
+                mass += sign * m
+                moment += sign * m[:, None] * at
+        return np.asarray(moment / mass[:, None])
 
     def _of_link(self, link: str, old: Inertial, count: int) -> tuple[Array, ...]:
         mass, com, inertia = _rows(old, count)
@@ -222,6 +244,12 @@ class Variation:
                 different.append(terrain)
         which = np.array([numbers[id(terrain)] for terrain in self.terrain], np.int32)
         return different, which
+
+
+def _inertial(robot: Robot, link: str) -> Inertial:
+    return robot.description.link_by_name[link].inertial or Inertial(
+        0.0, np.zeros(3), np.zeros((3, 3))
+    )
 
 
 def _rows(inertial: Inertial, count: int) -> tuple[Array, Array, Array]:
