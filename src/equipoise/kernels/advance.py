@@ -346,7 +346,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                             program, d, world.robot_groups, scratch, t
                         )
                         for i in range(width):
-                            robot = wp.min(robot_of(program, block, i), world.robots - 1)
+                            robot = robot_of(program, block, i)
+                            robot = wp.min(robot, world.robots - 1)
                             runs = monitor.status[robot, WHY] == RUNNING
                             if runs and sizes[i] < largest:
                                 peak[i] = wp.max(peak[i], now[i])

@@ -235,10 +235,22 @@ class Rollout:
         Args:
             command: Arrays of shape (n, joints) or (joints,), on the host or by DLPack.
         """
+        if self._joints == 0:
+            return
         for name, array, values in zip(PARTS, self.command, command, strict=True):
             target = array[self.newest]
             if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
-                rows = np.asarray(values, dtype=self._number)
+                try:
+                    rows = np.asarray(values, dtype=self._number)
+                except (TypeError, ValueError) as error:
+                    raise ShapeError(
+                        f"command: {name} is no array of numbers"
+                    ) from error
+                if rows.shape not in (target.shape, target.shape[1:]):
+                    raise ShapeError(
+                        f"command: {name} has shape {rows.shape}; "
+                        f"{tuple(target.shape)} or {tuple(target.shape[1:])} is needed"
+                    )
                 wide = np.broadcast_to(rows, target.shape)
                 target.assign(np.ascontiguousarray(wide))
                 continue
@@ -273,7 +285,7 @@ class Rollout:
         self._run(self._recorded[key])
 
     def write_start(self) -> None:
-        """Write states of robots that were reset to ``rows``, before their first step."""
+        """Write states of robots at time zero to ``rows``, before their first step."""
         self._run(
             [
                 self._record(share, 0, START, 1, self._commands, None, self.rows)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
@@ -127,14 +127,7 @@ class Fleet:
         robot, boxes, n = self.world.robot, self.world.boxes, self.count
         q = _one_each("q", robot.check_q(q), n)
         v = _one_each("v", np.zeros(robot.nv) if v is None else robot.check_v(v), n)
-        which = None if robots is None else np.unique(np.asarray(robots, np.int32))
-        if which is not None and (
-            self._steps < 0 or np.any((which < 0) | (which >= n))
-        ):
-            raise EquipoiseError(
-                "some robots of a fleet can be reset after all were, by numbers from 0 "
-                f"to {n - 1}"
-            )
+        which = None if robots is None else self._numbers(robots)
         held = joint_positions(robot, q)
         stood = (
             q if upright is None else _one_each("upright", robot.check_q(upright), n)
@@ -157,6 +150,21 @@ class Fleet:
         else:
             self._told_before[:, which] = 0.0
             self._told_before[:, which, :, 0] = held[which]
+
+    def _numbers(self, robots: ArrayLike) -> NDArray[np.int32]:
+        """Return numbers of robots, each once."""
+        given = np.unique(np.asarray(robots))
+        if given.size and given.dtype.kind not in "iu":
+            raise EquipoiseError(
+                f"robots: whole numbers are needed, not {given.dtype}; those of a mask "
+                "are np.flatnonzero(mask)"
+            )
+        if self._steps < 0 or np.any((given < 0) | (given >= self.count)):
+            raise EquipoiseError(
+                "some robots of a fleet can be reset after all were, by numbers from 0 "
+                f"to {self.count - 1}"
+            )
+        return given.astype(np.int32)
 
     def _fallen(self, upright: Array) -> Array:
         """Return what a fall is, for the kernels, shape (n, 4)."""
@@ -227,8 +235,8 @@ class Fleet:
                 3) for all robots or (rows, n, 3); the last row holds.
             period: Time between its rows [s].
         """
-        self._rollout.prepare_again()
         if com_reference is None:
+            self._rollout.prepare_again()
             self._rollout.watch.measure(None, 1)
             return
         rows = np.asarray(com_reference, dtype=np.float64)
@@ -239,7 +247,10 @@ class Fleet:
                 f"com_reference has shape {np.shape(com_reference)}; (rows, 3) or "
                 f"(rows, {self.count}, 3) is needed"
             )
+        if len(rows) == 0 or not np.isfinite(rows).all():
+            raise ShapeError("com_reference: finite numbers are needed, a row or more")
         steps = whole_steps(period, self.dt, "reference period")
+        self._rollout.prepare_again()
         self._rollout.watch.measure(rows, steps)
 
     def run(
@@ -273,6 +284,8 @@ class Fleet:
     def results(self) -> FleetResults:
         """Return what was measured since :meth:`measure`, to the host."""
         watch = self._rollout.watch
+        if not watch.measuring:
+            raise EquipoiseError("nothing was measured: call measure before moving")
         steps = np.asarray(watch.clock.numpy(), dtype=np.float64)
         return FleetResults(self.dt * steps, self.stopped, *watch.measured())
 
@@ -319,7 +332,7 @@ class Fleet:
         if len(self._told_before) and self._moved_by not in ("", method):
             raise EquipoiseError(
                 f"a fleet with delays that was moved by {self._moved_by} has commands "
-                f"waiting that {method} does not see: reset it first, or use one of both"
+                f"waiting that {method} does not see: use one of them, or reset first"
             )
         self._moved_by = method
 

@@ -34,6 +34,10 @@ NOT_NEGATIVE = (
     "delay",
     "push_duration",
 )
+# As of other actuation [s].
+LONGEST_DELAY = 1.0
+# Of inertias from files, relative to their size.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +126,11 @@ class Variation:
                     )
             elif item.name in LINK_SHAPES:
                 wanted = [(count, *LINK_SHAPES[item.name])]
+                if not isinstance(value, Mapping):
+                    raise ShapeError(
+                        f"variation: {item.name} is {type(value).__name__}; arrays by "
+                        "link name are needed"
+                    )
                 for link, values in value.items():
                     if link not in world.robot.description.link_by_name:
                         raise NameNotFoundError(
@@ -136,7 +145,20 @@ class Variation:
             else:
                 wanted = shapes.get(item.name, [(count,)])
                 changed[item.name] = _checked(item.name, item.name, value, wanted)
-        return replace(self, **changed)
+        result = replace(self, **changed)
+        result._refuse_materials(world, count)
+        return result
+
+    def _refuse_materials(self, world: World, count: int) -> None:
+        """Refuse dynamic friction above static friction."""
+        rows = self.materials(world, count)
+        if rows is None or (rows[:, 3] <= rows[:, 2]).all():
+            return
+        robot = int(np.argmax(rows[:, 3] > rows[:, 2]))
+        raise EquipoiseError(
+            f"variation: dynamic_friction of robot {robot} is {rows[robot, 3]:g}, "
+            f"above its static_friction of {rows[robot, 2]:g}"
+        )
 
     def materials(self, world: World, count: int) -> Array | None:
         """Return stiffness, damping, static and dynamic friction, (n, 4), or None."""
@@ -285,10 +307,19 @@ def _checked(
         bad |= rows <= 0.0
     elif kind in NOT_NEGATIVE:
         bad |= rows < 0.0
+    if kind == "delay":
+        bad |= rows > LONGEST_DELAY
+    if kind == "inertia" and not bad.any():
+        turned = np.swapaxes(rows, 1, 2)
+        size = np.abs(rows).max(axis=(1, 2))
+        bad[:, 0, 0] = np.abs(rows - turned).max(axis=(1, 2)) > ROUNDING * size
+        bad[:, 0, 0] |= np.linalg.eigvalsh(rows)[:, 0] < -ROUNDING * size
     if bad.any():
         robot = int(np.argwhere(bad)[0][0])
         must = "positive" if kind in POSITIVE else "finite"
         must = "0 or more" if kind in NOT_NEGATIVE else must
+        must = "symmetric and not negative" if kind == "inertia" else must
+        must = f"from 0 to {LONGEST_DELAY:g} s" if kind == "delay" else must
         raise EquipoiseError(
             f"variation: {name} of robot {robot} is {rows[robot]}; it must be {must}"
         )
