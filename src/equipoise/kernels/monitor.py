@@ -47,8 +47,8 @@ RESULTS = 7
 UP_X, UP_Y, UP_Z, LOWEST = range(4)
 # A force below this is rounding, not touching [N].
 LEAST_FORCE = 1e-6
-# Points nearer than this are one [m].
-SAME_POINT = 1e-9
+# Points nearer than this are one [m]: what is beyond rounding in each number type.
+SAME_POINT = {wp.float64: 1e-9, wp.float32: 1e-5}
 # Farther than anything is [m].
 FAR = 1e30
 
@@ -75,7 +75,7 @@ def make_monitor(scalar: Any, width: int) -> SimpleNamespace:
     zero = scalar(0.0)
     one = scalar(1.0)
     least_force = scalar(LEAST_FORCE)
-    same_point = scalar(SAME_POINT)
+    same_point = scalar(SAME_POINT[scalar])
 
     @wp.struct
     class Outputs:
@@ -194,6 +194,7 @@ def make_monitor(scalar: Any, width: int) -> SimpleNamespace:
         """Return how far inside the hull of the points that touch a point is."""
         count = outputs.force.shape[2]
         nearest = scalar(FAR)
+        found = bool(False)
         flat = bool(False)
         for i in range(count):
             if wp.length(outputs.force[row, robot, i]) <= least_force:
@@ -220,9 +221,12 @@ def make_monitor(scalar: Any, width: int) -> SimpleNamespace:
                     # all others are left of it: an edge
                     inside = (x * (point[1] - a[1]) - y * (point[0] - a[0])) / length
                     nearest = wp.min(nearest, inside)
+                    found = True
                     if most <= same_point:
                         flat = True
-        if nearest == scalar(FAR):
+        # a flag: Warp takes a named constant that is used twice for the variable that
+        # it was assigned to, so that nearest would always equal it
+        if not found:
             return zero
         if flat:
             return wp.min(nearest, zero)
