@@ -149,7 +149,7 @@ class Fleet:
             self._steps, self._moved_by = 0, ""
         else:
             self._told_before[:, which] = 0.0
-            self._told_before[:, which, :, 0] = held[which]
+            self._told_before[..., 0][:, which] = held[which]
 
     def _numbers(self, robots: ArrayLike) -> NDArray[np.int32]:
         """Return numbers of robots, each once."""
