@@ -41,6 +41,16 @@ class Rows:
     com_velocity: Any
     flat: NDArray[Any] | None
 
+    def first(self) -> list[Any]:
+        """Return the first row of each array, in the same memory."""
+        arrays = [getattr(self, name) for name in OUTPUTS]
+        return [
+            array[0]
+            if array.size
+            else wp.empty(array.shape[1:], dtype=array.dtype, device=array.device)
+            for array in arrays
+        ]
+
 
 OUTPUTS = tuple(item.name for item in fields(Rows) if item.name != "flat")
 

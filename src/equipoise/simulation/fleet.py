@@ -186,19 +186,8 @@ class Fleet:
     @cached_property
     def state(self) -> FleetState:
         """States now, on the device: always the same arrays."""
-        rows, rollout = self._rollout.rows, self._rollout
-        return FleetState(
-            rows.q[0],
-            rows.v[0],
-            rows.a[0],
-            rows.torque[0],
-            rows.position[0],
-            rows.force[0],
-            rows.com[0],
-            rows.com_velocity[0],
-            rollout.watch.clock,
-            rollout.watch.status,
-        )
+        watch = self._rollout.watch
+        return FleetState(*self._rollout.rows.first(), watch.clock, watch.status)
 
     @property
     def command(self) -> Command:
