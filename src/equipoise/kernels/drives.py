@@ -149,7 +149,8 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
             within = wp.min(wp.max(guess, most_down), most_up)
-            held = within == guess
+            # also where it is no number, which no limit may hide
+            held = not (within < guess or within > guess)
             if forced[i] != zero:
                 within = wp.where(forced[i] > zero, most_up, most_down)
                 held = False
