@@ -187,7 +187,8 @@ class Fleet:
     def state(self) -> FleetState:
         """States now, on the device: always the same arrays."""
         watch = self._rollout.watch
-        return FleetState(*self._rollout.rows.first(), watch.clock, watch.status)
+        rows = self._rollout.rows.first()
+        return FleetState._make([*rows, watch.clock, watch.status])
 
     @property
     def command(self) -> Command:

@@ -50,10 +50,10 @@ class FleetState(NamedTuple):
     the same memory. Arrays of vectors are of ``vec3``.
 
     Attributes:
-        q: Configurations, shape (n, nq), boxes' poses behind them where there are any.
-        v: Velocities, shape (n, nv).
-        a: Accelerations, shape (n, nv).
-        torque: Torques of the actuators, shape (n, nv - 6).
+        q: Configurations, shape (n, nq + 7 boxes): boxes' poses are behind the robot.
+        v: Velocities, shape (n, nv + 6 boxes).
+        a: Accelerations, shape (n, nv + 6 boxes).
+        torque: Torques of the actuators, shape (n, nv - 6 + 6 boxes), of boxes zero.
         contact_position: Contact points, vectors of shape (n, nc).
         contact_force: Forces on them, vectors of shape (n, nc).
         com: Centres of mass, vectors of shape (n,).
