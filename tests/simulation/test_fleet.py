@@ -751,7 +751,7 @@ def test_steps_are_what_advance_does() -> None:
     loop = Fleet(world, 7, DT, variation=variation, control_period=3 * DT)
     loop.reset(world.robot.standing)
     for period in range(100):
-        loop.tell(Command(*(part[3 * period] for part in told)))
+        loop.set_command(Command(*(part[3 * period] for part in told)))
         loop.step()
         assert (loop.state.q.numpy()[:, : world.robot.nq] == trace.q[:, period]).all()
         force = loop.state.contact_force.numpy()
@@ -1183,7 +1183,7 @@ def test_robots_are_reset_within_a_closed_loop() -> None:
     def loop(fleet: Fleet, first: int, last: int) -> Array:
         rows = []
         for period in range(first, last):
-            fleet.tell(Command(*(part[period] for part in told)))
+            fleet.set_command(Command(*(part[period] for part in told)))
             fleet.step(contacts=period % 2 == 1)
             rows.append(fleet.state.q.numpy().copy())
         return np.array(rows)
@@ -1336,13 +1336,13 @@ def test_bad_commands_are_named() -> None:
     good = np.zeros((3, 29))
     for bad in (np.zeros(28), np.zeros((2, 29)), np.zeros((3, 1)), np.zeros(()), "a"):
         with pytest.raises(ShapeError, match="command: velocity"):
-            fleet.tell(Command(good, bad, good))  # type: ignore[arg-type]
+            fleet.set_command(Command(good, bad, good))  # type: ignore[arg-type]
     for array in (
         wp.zeros((3, 29), dtype=wp.float32, device="cpu"),
         wp.zeros((3, 28), dtype=wp.float64, device="cpu"),
     ):
         with pytest.raises(ShapeError, match=r"command: torque .* float64 are needed"):
-            fleet.tell(Command(good, good, array))
+            fleet.set_command(Command(good, good, array))
     with pytest.raises(ShapeError, match=r"commands have shape \(5, 2, 29\)"):
         fleet.advance(Command(*np.zeros((3, 5, 2, 29))))
     told = idle(world.robot, 5)
@@ -1472,3 +1472,28 @@ def test_threads_do_not_matter_in_closed_loops() -> None:
         assert results.stopped == others.stopped
         for index in range(count):
             assert_same_results(results, index, others, index)
+
+
+def test_rows_of_a_partial_reset_belong_to_the_robots_named() -> None:
+    """One row for each robot named, in the order in which they are named."""
+    humanoid = eq.load("humanoid")
+    fleet = Fleet(make_world(humanoid), 7, falls=False)
+    fleet.reset(humanoid.standing)
+    q = np.tile(humanoid.standing, (2, 1))
+    q[:, 2] += (0.1, 0.2)
+    fleet.reset(q, robots=[5, 1])
+    heights = fleet.state.q.numpy()[:, 2] - humanoid.standing[2]
+    assert heights == pytest.approx([0.0, 0.2, 0.0, 0.0, 0.0, 0.1, 0.0])
+    with pytest.raises(ShapeError, match="q has 3 rows; 1, 2 or 7 are needed"):
+        fleet.reset(np.tile(humanoid.standing, (3, 1)), robots=[5, 1])
+
+
+def test_gains_without_servos_and_ground_that_is_none() -> None:
+    """What would be ignored is refused."""
+    humanoid = eq.load("humanoid")
+    torques = make_world(humanoid, actuation=eq.actuation_of(humanoid, "torque"))
+    gains = Variation(stiffness=np.full((2, 1), 100.0))
+    with pytest.raises(EquipoiseError, match="no joint of this world is in servo mode"):
+        Fleet(torques, 2, variation=gains)
+    with pytest.raises(EquipoiseError, match="terrain of robot 1 is str"):
+        Fleet(torques, 2, variation=Variation(terrain=[eq.Flat(), "flat"]))  # type: ignore[list-item]

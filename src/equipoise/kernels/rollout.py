@@ -229,7 +229,7 @@ class Rollout:
             values[:, which] = held[which] if number == 0 else 0.0
             array.assign(values)
 
-    def tell(self, command: Sequence[Any]) -> None:
+    def set_command(self, command: Sequence[Any]) -> None:
         """Copy position, velocity and torque into the newest row of ``command``.
 
         Args:

@@ -90,7 +90,7 @@ class Fleet:
         self.world, self.count, self.dt = world, count, check_dt(dt)
         period = self.dt if control_period is None else control_period
         self.control_steps = whole_steps(period, self.dt, "control period")
-        self._falls, self._device = falls, device
+        self._falls = falls
         self._variation = variation.checked(world, count) if variation else None
         self._rollout = make_rollout(
             world,
@@ -118,19 +118,23 @@ class Fleet:
         """Put robots somewhere at time zero.
 
         Args:
-            q: Configurations, shape (nq,) for all or (n, nq).
-            v: Velocities, shape (nv,) or (n, nv); at rest if not given.
+            q: Configurations, shape (nq,) for all or (n, nq); or one for each of
+                ``robots``, in their order.
+            v: Velocities, shape (nv,) or (n, nv), likewise; at rest if not given.
             robots: Which robots, all unless given; the others go on.
             upright: Configurations that falls are measured against, shape (nq,) or (n,
-                nq); those at the start unless given.
+                nq), likewise; those at the start unless given.
         """
         robot, boxes, n = self.world.robot, self.world.boxes, self.count
-        q = _one_each("q", robot.check_q(q), n)
-        v = _one_each("v", np.zeros(robot.nv) if v is None else robot.check_v(v), n)
         which = None if robots is None else self._numbers(robots)
+        v = np.zeros(robot.nv) if v is None else robot.check_v(v)
+        q = _one_each("q", robot.check_q(q), n, robots)
+        v = _one_each("v", v, n, robots)
         held = joint_positions(robot, q)
         stood = (
-            q if upright is None else _one_each("upright", robot.check_q(upright), n)
+            q
+            if upright is None
+            else _one_each("upright", robot.check_q(upright), n, robots)
         )
         poses = np.array([start_pose(box.centre, box.yaw) for box in boxes]).ravel()
         q = np.hstack([q, np.tile(poses, (n, 1))])
@@ -195,14 +199,14 @@ class Fleet:
         """What the actuators are told next, arrays on the device to be written into."""
         return Command(*(part[self._rollout.newest] for part in self._rollout.command))
 
-    def tell(self, command: Command) -> None:
+    def set_command(self, command: Command) -> None:
         """Copy a command into :attr:`command`.
 
         Args:
             command: Arrays of shape (n, nv - 6) or (nv - 6,): NumPy's, Warp's, or
                 anything with ``__dlpack__`` on the same device.
         """
-        self._rollout.tell(command)
+        self._rollout.set_command(command)
 
     def step(self, *, contacts: bool = True) -> None:
         """Hold :attr:`command` for one control period; results are in :attr:`state`.
@@ -267,7 +271,7 @@ class Fleet:
         for number in range(1, periods + 1):
             answer = controller(self.state, self.command)
             if answer is not None:
-                self.tell(answer)
+                self.set_command(answer)
             self.step(contacts=number % every == 0 or number == periods)
         return self.results()
 
@@ -385,9 +389,16 @@ def _table(world: World, count: int, commands: Command) -> Array:
     return told
 
 
-def _one_each(name: str, rows: Array, count: int) -> Array:
-    """Return a row for each robot."""
+def _one_each(
+    name: str, rows: Array, count: int, robots: Sequence[int] | None
+) -> Array:
+    """Return a row for each robot; those of some robots at their places."""
     rows = np.atleast_2d(rows)
+    if robots is not None and len(rows) == len(robots) != 1:
+        placed = np.repeat(rows[:1], count, axis=0)
+        placed[list(robots)] = rows
+        return placed
     if len(rows) not in (1, count):
-        raise ShapeError(f"{name} has {len(rows)} rows; 1 or {count} are needed")
+        some = "" if robots is None else f", {len(robots)}"
+        raise ShapeError(f"{name} has {len(rows)} rows; 1{some} or {count} are needed")
     return np.broadcast_to(rows, (count, rows.shape[1]))

@@ -15,6 +15,7 @@ from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.description import Array, Inertial
 from equipoise.robot.model import Robot
+from equipoise.simulation.actuation import mode_number
 from equipoise.simulation.world import World
 
 if TYPE_CHECKING:
@@ -124,6 +125,12 @@ class Variation:
                         f"variation: terrain has {len(value)} entries; {count} robots "
                         "need one each"
                     )
+                for robot, terrain in enumerate(value):
+                    if not hasattr(terrain, "surface"):
+                        raise EquipoiseError(
+                            f"variation: terrain of robot {robot} is "
+                            f"{type(terrain).__name__}; a terrain is needed, say Flat()"
+                        )
             elif item.name in LINK_SHAPES:
                 wanted = [(count, *LINK_SHAPES[item.name])]
                 if not isinstance(value, Mapping):
@@ -146,6 +153,13 @@ class Variation:
                 wanted = shapes.get(item.name, [(count,)])
                 changed[item.name] = _checked(item.name, item.name, value, wanted)
         result = replace(self, **changed)
+        servos = world.actuation.mode == mode_number("servo")
+        has_gains = self.stiffness is not None or self.damping is not None
+        if has_gains and not servos.any():
+            raise EquipoiseError(
+                "variation: stiffness and damping are gains of servos, and no joint of "
+                "this world is in servo mode"
+            )
         result._refuse_materials(world, count)
         return result
 
@@ -229,9 +243,13 @@ class Variation:
             q: Their configurations, shape (n, nq).
         """
         mass = np.full(len(q), robot.mass)
-        moment = robot.mass * np.asarray(com_of(robot, q))
+        # most often all stand alike: one configuration does for them
+        rows = q[0] if (q == q[0]).all() else q
+        alike = np.asarray(com_of(robot, rows), dtype=np.float64)
+        moment = robot.mass * np.broadcast_to(alike, (len(q), 3))
         for link in sorted({*self.mass, *self.com}):
-            pose = np.asarray(frame_pose(robot, q, link))
+            found = np.asarray(frame_pose(robot, rows, link), dtype=np.float64)
+            pose = np.broadcast_to(found, (len(q), 4, 4))
             old = _inertial(robot, link)
             for sign, (m, c, _) in (
                 (-1.0, _rows(old, len(q))),
