@@ -66,7 +66,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     Program, place = tree.Program, tree.place
     stepper = make_stepper(scalar, width, effect)
     World, Commands, Points = stepper.World, stepper.Commands, stepper.Points
-    step, rows_now, size_of = stepper.step, stepper.rows_now, stepper.size_of
+    step, size_of = stepper.step, stepper.size_of
+    take_commands = stepper.take_commands
     touch = make_touch(scalar, width)
     arm_of, get = touch.arm_of, touch.get
     states = make_lane_state(scalar, width)
@@ -318,14 +319,23 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             peak = Lanes()
             for done in range(world.steps):
                 if stopped < owned:
+                    if done == 0 or commands.position.shape[0] > 1:
+                        take_commands(
+                            program,
+                            commands,
+                            world.robot_groups,
+                            block,
+                            done,
+                            world.robots,
+                            scratch,
+                            t,
+                        )
                     sizes = step(
                         program,
                         world,
                         points,
                         ground,
-                        commands,
                         added,
-                        rows_now(program, commands, block, done, world.robots),
                         world.dt * (start + Lanes(scalar(done))),
                         block,
                         scratch,

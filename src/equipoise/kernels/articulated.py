@@ -41,7 +41,9 @@ JOINT, SOLUTION = 23, 24
 EFFORT, FORCED, SLIP, ANCHOR = range(25, 29)
 # Of free bodies: position, vector part, (scalar part, -, -) of the quaternion.
 POSITION, QUATERNION, QUATERNION_W = range(29, 32)
-SLOTS = 32
+# Position, velocity and torque that joints are commanded.
+COMMAND = 32
+SLOTS = 33
 
 # What is known of a group for good, in three tables. Geometry, the same for all robots:
 # columns of the rotation to the parent; place in the parent; (turn, slide, -).

@@ -149,12 +149,12 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
             within = wp.min(wp.max(guess, most_down), most_up)
-            # also where it is no number, which no limit may hide
-            held = not (within < guess or within > guess)
+            held = within == guess
             if forced[i] != zero:
                 within = wp.where(forced[i] > zero, most_up, most_down)
                 held = False
-            effort[i] = wp.where(held, effort[i], within)
+            # no limit may hide a command that is no number
+            effort[i] = wp.where(held, effort[i], within + (guess - guess))
             implicit[i] = wp.where(held, implicit[i], zero)
             all_in = own[i] + others_implicit[i] + implicit[i]
             # what has no inertia has no acceleration of its own
@@ -183,15 +183,16 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         effort = scratch[g, EFFORT, t]
         given = effort[0] - wp.cw_mul(effort[1], rate)
         beyond = int(0)
-        # lane by lane: one that is no number must not hide the others
+        worst = Lanes()
         for i in range(width):
-            if mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i]) > zero:
-                beyond = beyond + 1
-        if beyond > 0:
+            worst[i] = mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i])
+        # a lane that is no number may come out as the largest: it hides no other
+        if not (wp.max(worst) <= zero):
             forced = scratch[g, FORCED, t]
             for i in range(width):
-                if mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i]) > zero:
+                if worst[i] > zero:
                     forced[0, i] = wp.sign(given[i])
+                    beyond = beyond + 1
             scratch[g, FORCED, t] = forced
         return beyond
 

@@ -66,10 +66,9 @@ def make_ground(scalar: Any) -> SimpleNamespace:
 
     @wp.struct
     class Ground:
-        kind: wp.array[int]
-        # normal of a plane; (offset, -, -); or (rise, tread, -), (count, start, -); or
-        # (origin x, origin y, nodes per metre), (number of the grid, -, -)
+        # normal of a plane; or (rise, tread, -); or (origin x and y, nodes per metre)
         first: wp.array[vec3]
+        # (offset, -, kind); or (count, start, kind); or (number of the grid, -, kind)
         second: wp.array[vec3]
         heights: wp.array3d[scalar]
         # which terrain each robot stands on; one for all, or one each
@@ -138,7 +137,7 @@ def make_ground(scalar: Any) -> SimpleNamespace:
     @wp.func
     def surface(ground: Ground, terrain: int, position: vec3) -> Touch:
         touch = Touch()
-        kind = ground.kind[terrain]
+        kind = int(ground.second[terrain][2])
         if kind == STAIRS:
             touch = on_stairs(ground, terrain, position)
         elif kind == GRID:
@@ -171,6 +170,7 @@ def upload_ground(
     """
     first, second = np.zeros((len(terrains), 3)), np.zeros((len(terrains), 3))
     grids: list[NDArray[np.float64]] = []
+    second[:, 2] = [arrays.kind for arrays in terrains]
     for number, arrays in enumerate(terrains):
         if arrays.kind == STAIRS:
             first[number, :2] = arrays.rise, arrays.tread
@@ -193,7 +193,6 @@ def upload_ground(
         types = make_ground(scalar)
         ground = types.Ground()
         for name, values, dtype in (
-            ("kind", np.array([arrays.kind for arrays in terrains]), wp.int32),
             ("first", first, types.vec3),
             ("second", second, types.vec3),
             ("heights", heights, scalar),

@@ -11,6 +11,7 @@ import warp as wp
 from equipoise.kernels.articulated import (
     ACCELERATION,
     BUSY,
+    COMMAND,
     FORCE,
     HANDLE,
     HANDLE_TURN,
@@ -45,11 +46,10 @@ BASE_DOF = 6
 def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     """Return the structs ``World``, ``Commands`` and ``Points``, and one step.
 
-    - ``step(program, world, points, ground, commands, added, rows, time, block,
-      scratch, raw, work, t)``: do one step; return the sum of accelerations in
-      each lane
-    - ``rows_now(program, commands, block, done, robots)``: which row of commands each
-      lane is told
+    - ``take_commands(program, commands, groups, block, done, robots, scratch, t)``:
+      what joints are commanded in a step
+    - ``step(program, world, points, ground, added, time, block, scratch, raw, work,
+      t)``: do one step; return the sum of accelerations in each lane
     - ``size_of(scratch, g, t)``: the size of free bodies' accelerations
 
     Args:
@@ -209,20 +209,29 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         return rows
 
     @wp.func
-    def told(
-        program: Program, commands: Commands, g: int, block: int, rows: Rows
-    ) -> Lanes3:
-        """Return position, velocity and torque that a group is commanded."""
-        command = Lanes3()
-        for i in range(width):
-            if program.table[g, busy_at + i] == 1:
-                joint = program.table[g, v_at + i] - BASE_DOF
-                last = commands.position.shape[1] - 1
-                robot = wp.min(robot_of(program, block, i), last)
-                command[0, i] = commands.position[rows[i], robot, joint]
-                command[1, i] = commands.velocity[rows[i], robot, joint]
-                command[2, i] = commands.torque[rows[i], robot, joint]
-        return command
+    def take_commands(
+        program: Program,
+        commands: Commands,
+        groups: int,
+        block: int,
+        done: int,
+        robots: int,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        """Take position, velocity and torque that joints are commanded in a step."""
+        rows = rows_now(program, commands, block, done, robots)
+        last = commands.position.shape[1] - 1
+        for g in range(1, groups):
+            command = Lanes3()
+            for i in range(width):
+                if program.table[g, busy_at + i] == 1:
+                    joint = program.table[g, v_at + i] - BASE_DOF
+                    robot = wp.min(robot_of(program, block, i), last)
+                    command[0, i] = commands.position[rows[i], robot, joint]
+                    command[1, i] = commands.velocity[rows[i], robot, joint]
+                    command[2, i] = commands.torque[rows[i], robot, joint]
+            scratch[g, COMMAND, t] = command
 
     @wp.func
     def step(
@@ -230,9 +239,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         world: World,
         points: Points,
         ground: Ground,
-        commands: Commands,
         added: wp.array3d[Lanes3],
-        rows: Rows,
         time: Lanes,
         block: int,
         scratch: wp.array3d[Lanes3],
@@ -252,7 +259,9 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             scratch[0, FORCE, t] = scratch[0, FORCE, t] - added[e, 0, 0]
             scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - added[e, 0, 1]
             for k in range(points.count):
-                terrain = terrain_of(program, ground, block, points.number[k, LANE])
+                terrain = int(0)
+                if ground.terrain.shape[0] > 1:
+                    terrain = terrain_of(program, ground, block, points.number[k, LANE])
                 press(points, k, ground, terrain, dt, again, block, raw, work, t)
             for k in range(world.pushes):
                 push(world, k, block, time, raw, t)
@@ -271,7 +280,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                                 joint[1, i],
                             )
                 load = load_of(g, scratch, t)
-                command = told(program, commands, g, block, rows)
+                command = scratch[g, COMMAND, t]
                 drive(
                     program, g, d, inertia, load, extra, command, dt, again, scratch, t
                 )
@@ -313,6 +322,6 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         Commands=Commands,
         Points=Points,
         step=step,
-        rows_now=rows_now,
+        take_commands=take_commands,
         size_of=size_of,
     )
