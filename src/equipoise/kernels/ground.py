@@ -63,6 +63,7 @@ def make_ground(scalar: Any) -> SimpleNamespace:
     vec3 = wp.types.vector(length=3, dtype=scalar)
     zero = scalar(0.0)
     one = scalar(1.0)
+    plane = scalar(PLANE)
 
     @wp.struct
     class Ground:
@@ -135,17 +136,20 @@ def make_ground(scalar: Any) -> SimpleNamespace:
         return touch
 
     @wp.func
+    def uneven(ground: Ground, terrain: int, position: vec3) -> Touch:
+        if int(ground.second[terrain][2]) == STAIRS:
+            return on_stairs(ground, terrain, position)
+        return on_grid(ground, terrain, position)
+
+    @wp.func
     def surface(ground: Ground, terrain: int, position: vec3) -> Touch:
         touch = Touch()
-        kind = int(ground.second[terrain][2])
-        if kind == STAIRS:
-            touch = on_stairs(ground, terrain, position)
-        elif kind == GRID:
-            touch = on_grid(ground, terrain, position)
-        else:
-            normal = ground.first[terrain]
-            touch.depth = ground.second[terrain][0] - wp.dot(normal, position)
-            touch.normal = normal
+        normal = ground.first[terrain]
+        figures = ground.second[terrain]
+        touch.depth = figures[0] - wp.dot(normal, position)
+        touch.normal = normal
+        if figures[2] != plane:
+            touch = uneven(ground, terrain, position)
         return touch
 
     return SimpleNamespace(Ground=Ground, Touch=Touch, surface=surface, vec3=vec3)

@@ -38,6 +38,8 @@ from equipoise.kernels.tree import TreeArrays
 from equipoise.kernels.watch import Watch
 
 PARTS = ("position", "velocity", "torque")
+# Tables of commands that are kept for the next call of the same size.
+MOST_TABLES = 4
 
 
 class _Share(NamedTuple):
@@ -46,6 +48,15 @@ class _Share(NamedTuple):
     threads: int
     world: Any
     memory: tuple[wp.array[Any], wp.array[Any], wp.array[Any]]
+
+
+class _Table(NamedTuple):
+    """Launches with a table of commands, prepared for the next of the same size."""
+
+    struct: Any
+    commands: tuple[wp.array[Any], ...]
+    rows: Rows
+    launches: list[Recorded]
 
 
 class Rollout:
@@ -150,6 +161,7 @@ class Rollout:
         self.command = tuple(getattr(self._commands, name) for name in PARTS)
         self.newest = self._history
         self._recorded: dict[tuple[int, int], list[Recorded]] = {}
+        self._tables: dict[tuple[int, ...], _Table] = {}
 
     def _share(self, world: Any, threads: int) -> _Share:
         with lock:
@@ -268,6 +280,7 @@ class Rollout:
     def prepare_again(self) -> None:
         """Forget launches that were prepared, after a change of what is watched."""
         self._recorded.clear()
+        self._tables.clear()
 
     def step(self, steps: int, contacts: bool = True) -> None:
         """Do steps with the commands that are there; results go to ``rows``.
@@ -328,36 +341,43 @@ class Rollout:
                 or 1, nv): of the base in world axes at its origin, and of joints.
 
         Returns:
-            Rows of their own.
+            Rows that the next call may use again.
         """
-        history = len(commands[0]) - steps if len(commands[0]) > 1 else 0
-        with lock:
-            told = self._kernels.Commands()
-            for name, values in zip(PARTS, commands, strict=True):
-                rows = np.ascontiguousarray(values, self._number)
-                if rows.size == 0:
-                    rows = np.zeros((1, 1, 1), self._number)
-                array: wp.array[Any] = wp.array(
-                    rows,
-                    dtype=self._scalar,
-                    device=self._device,
-                    copy=self._device.is_cuda,
-                )
-                setattr(told, name, array)
-            told.hold = 1 if len(commands[0]) > 1 else steps + 1
-            told.first = wp.array([max(history, 0)], wp.int32, device=self._device)
-            told.delay = self._commands.delay
-            if len(commands[0]) == 1:
-                told.delay = wp.zeros(1, dtype=wp.int32, device=self._device)
-        given = None if added is None else self._added(added)
-        results = self._make_rows(steps // every)
-        self._run(
-            [
-                self._record(share, steps, ALL, every, told, given, results)
+        key = (steps, every, *commands[0].shape[:2])
+        table = self._tables.pop(key, None) or self._table(*key)
+        self._tables[key] = table  # the newest last
+        while len(self._tables) > MOST_TABLES:
+            del self._tables[next(iter(self._tables))]
+        if self._joints:
+            for array, values in zip(table.commands, commands, strict=True):
+                array.assign(np.ascontiguousarray(values, self._number))
+        launches = table.launches
+        if added is not None:
+            given = self._added(added)
+            launches = [
+                self._record(share, steps, ALL, every, table.struct, given, table.rows)
                 for share in self._shares
             ]
-        )
-        return results
+        self._run(launches)
+        return table.rows
+
+    def _table(self, steps: int, every: int, rows: int, robots: int) -> _Table:
+        """Prepare launches with tables of commands of so many rows and robots."""
+        held = rows == 1  # one row for all steps, whatever the delay
+        struct = self._make_commands(rows, robots, steps + 1 if held else 1)
+        with lock:
+            struct.first = wp.array(
+                [0 if held else rows - steps], dtype=wp.int32, device=self._device
+            )
+            if held:
+                struct.delay = wp.zeros(1, dtype=wp.int32, device=self._device)
+        results = self._make_rows(steps // every)
+        launches = [
+            self._record(share, steps, ALL, every, struct, None, results)
+            for share in self._shares
+        ]
+        commands = tuple(getattr(struct, name) for name in PARTS)
+        return _Table(struct, commands, results, launches)
 
     def _record(
         self,

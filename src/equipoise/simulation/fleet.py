@@ -343,7 +343,7 @@ class Fleet:
     def _trace(self, time: Array, rows: Any) -> FleetTrace:
         robot, boxes = self.world.robot, len(self.world.boxes)
         parts = [
-            np.swapaxes(np.asarray(getattr(rows, name).numpy(), np.float64), 0, 1)
+            np.swapaxes(np.array(getattr(rows, name).numpy(), np.float64), 0, 1)
             for name in ("q", "v", "a", "torque", "position", "force")
         ]
         q, v, a, torque, position, force = parts

@@ -114,8 +114,10 @@ class NativeEngine:
         whole_v = np.concatenate([v, np.zeros(6 * len(boxes))])
         held = joint_positions(robot, q)
         self._rollout.reset(whole_q[None], whole_v[None], held[None])
-        self._history = np.zeros((self._delay, 1, self._joints, 3))
-        self._history[..., 0] = held
+        self._history = [
+            np.tile(part, (self._delay, 1, 1))
+            for part in (held, 0.0 * held, 0.0 * held)
+        ]
         self._steps = 0
         self._state = State(
             0.0,
@@ -178,24 +180,25 @@ class NativeEngine:
         check_every(every, len(commands.position))
         if self._effect is not None:
             return self._one_by_one(commands, every, self._effect)
-        trace = self._advance(np.stack(commands, axis=-1)[:, None], every)
+        trace = self._advance(commands, every)
         self._state = trace.at(-1)
         return trace
 
-    def _advance(self, told: Array, every: int, added: Array | None = None) -> Trace:
-        """Do steps with a table of commands, shape (steps, 1, nv - 6, 3)."""
-        steps = len(told)
+    def _advance(
+        self, commands: Command, every: int, added: Array | None = None
+    ) -> Trace:
+        """Do steps with a table of commands, arrays of shape (steps, nv - 6)."""
+        steps = len(commands.position)
         if self._status[0, 0]:
             raise EquipoiseError("the simulation has diverged: reset it first")
-        table = told
+        table = [part[:, None] for part in commands]
         if self._delay:
-            table = np.concatenate([self._history, told])
-            self._history = table[len(table) - self._delay :]
-        elif (told == told[:1]).all():
-            table = told[:1]
-        rows = self._rollout.advance(
-            tuple(np.moveaxis(table, -1, 0)), steps, every, added
-        )
+            waiting = zip(self._history, table, strict=True)
+            table = [np.concatenate(parts) for parts in waiting]
+            self._history = [part[len(part) - self._delay :] for part in table]
+        elif all((part == part[:1]).all() for part in table):
+            table = [part[:1] for part in table]
+        rows = self._rollout.advance(tuple(table), steps, every, added)
         before, self._steps = self._steps, self._steps + steps
         if self._status[0, 0]:
             self._complain()
@@ -204,7 +207,7 @@ class NativeEngine:
     def _trace(self, before: int, every: int, rows: Any) -> Trace:
         robot = self.robot
         q, v, a, torque, position, force = (
-            getattr(rows, name).numpy()[:, 0]
+            getattr(rows, name).numpy()[:, 0].copy()
             for name in ("q", "v", "a", "torque", "position", "force")
         )
         done = np.arange(before + every, self._steps + 1, every, dtype=np.float64)
@@ -221,14 +224,14 @@ class NativeEngine:
 
     def _one_by_one(self, commands: Command, every: int, effect: Effect) -> Trace:
         state, states = self._state, []
-        told = np.stack(commands, axis=-1)[:, None]
         boxes = np.zeros(6 * len(self.world.boxes))
-        for row in range(len(told)):
+        for row in range(len(commands.position)):
             force = _checked_force(effect(state), self.robot.nv, state.time)
             turn = pin.Quaternion(state.q[3:7]).toRotationMatrix()
             force[:3], force[3:6] = turn @ force[:3], turn @ force[3:6]
             added = np.concatenate([force, boxes])[None]
-            state = self._state = self._advance(told[row : row + 1], 1, added).at(-1)
+            told = Command(*(part[row : row + 1] for part in commands))
+            state = self._state = self._advance(told, 1, added).at(-1)
             if (row + 1) % every == 0:
                 states.append(state)
         names = [item.name for item in fields(Trace)]
