@@ -69,6 +69,7 @@ class Drives:
         # commands, positions and velocities, for a sum with gains as factors
         self._terms = np.zeros((5, len(self._order)))
         self._summed = np.zeros_like(self._terms)
+        self._is_beyond = np.zeros(len(self._order), dtype=np.bool_)
         self._inertia = self._armature + dt * self._viscous
         self._armature[:] = self._inertia + self._added
 
@@ -128,9 +129,12 @@ class Drives:
         lower, upper = self._limits(v)
         self._step(self._model, self._data)
         effort = torque - self._added * self._acceleration
-        if self._limited and np.count_nonzero((effort < lower) | (effort > upper)):
+        if self._limited and (
+            np.count_nonzero(np.less(effort, lower, out=self._is_beyond))
+            or np.count_nonzero(np.greater(effort, upper, out=self._is_beyond))
+        ):
             effort = self._at_limits(torque, outside, lower, upper, effort, before)
-        return np.asarray(effort[self._back])
+        return np.asarray(effort.take(self._back))
 
     def _limits(self, v: Array) -> tuple[Array, Array]:
         """Return lower and upper limits of torques: none drives a joint yet faster."""

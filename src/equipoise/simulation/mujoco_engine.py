@@ -110,9 +110,15 @@ class MujocoEngine:
         if steps < 1:
             raise ShapeError(f"steps is {steps}; it must be 1 or more")
         told = self._checked(command)
-        if steps > 1:
-            told = np.repeat(told, steps, axis=0)
-        return self._run(told, steps)[0]
+        if steps > 1 or self._delay.steps or self._pushes:
+            return self._run(np.repeat(told, steps, axis=0), steps)[0]
+        before = self._state.v
+        torque = self._drives.step(told[0])
+        self._steps_done += 1
+        if not self._qvel.dot(self._qvel) < FASTEST**2:
+            raise self._diverged()
+        self._state = self._reader.state(self._steps_done * self.dt, before, torque)
+        return self._state
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

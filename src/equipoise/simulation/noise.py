@@ -17,6 +17,8 @@ from equipoise.robot.description import Array, frozen_array
 
 # Times nearer than this are the same: steps of the loop add up with rounding [s].
 SAME_TIME = 1e-9
+# Measurements whose noise is drawn at once.
+DRAWN_AHEAD = 64
 Indices = NDArray[np.int64] | slice
 
 
@@ -118,8 +120,9 @@ class Channels:
             for part in ("bias", "deviation", "step")
         )
         self._bias, self._deviation = bias, deviation
-        self._is_biased, self._is_random = bool(bias.any()), bool(deviation.any())
-        self._added, self._twist = bias.copy(), np.zeros(6)
+        self._is_random = bool(deviation.any())
+        self._twist = np.zeros(6)
+        self._drawn, self._at = np.zeros((0, len(bias))), 0
         self._rounds = bool(step[:-3].any())
         self._rounded = _compact(np.flatnonzero(step[:-3]))
         self._step = step[self._rounded]
@@ -133,6 +136,13 @@ class Channels:
             for delay in np.unique(delays)
         ]
 
+    def _draw(self) -> None:
+        """Draw bias and noise of the next measurements, a row each."""
+        self._at = 0
+        self._drawn = self._generator.standard_normal((DRAWN_AHEAD, len(self._bias)))
+        self._drawn *= self._deviation
+        self._drawn += self._bias
+
     def disturbed(self, truth: Array, orientation: pin.SE3) -> Array:
         """Return all quantities with noise, rounded, shape (size,).
 
@@ -140,12 +150,12 @@ class Channels:
             truth: All but the orientation, shape (size - 4,).
             orientation: A pose whose rotation it is.
         """
-        count, added = len(truth), self._added
+        count, added = len(truth), self._bias
         if self._is_random:
-            self._generator.standard_normal(out=added)
-            added *= self._deviation
-            if self._is_biased:
-                added += self._bias
+            if self._at == len(self._drawn):
+                self._draw()
+            added = self._drawn[self._at]
+            self._at += 1
         sample = np.empty(self.size)
         np.add(truth, added[:count], out=sample[:count])
         if self._rounds:

@@ -234,6 +234,7 @@ class _Truth:
         self._map_forces(world, soles, at)
         motion = (robot.nq,), (robot.nv,), (robot.nv,)
         self._shapes: Shapes = (*motion, (len(world.contacts), 3))
+        self._sizes = tuple(math.prod(shape) for shape in self._shapes)
 
     def _cut(self, imu_body: int, feet: list[int], gravity: float) -> None:
         """Make a model of the links that move the sensors, and of the feet."""
@@ -305,8 +306,9 @@ class _Truth:
     def of(self, state: State) -> tuple[Array, pin.SE3]:
         """Return all but the orientation of the IMU, in memory used again, and that."""
         forces = state.contact_force
-        shapes = state.q.shape, state.v.shape, state.a.shape, forces.shape
-        if shapes != self._shapes:
+        sizes = (state.q.size, state.v.size, state.a.size, forces.size)
+        if sizes != self._sizes:
+            shapes = state.q.shape, state.v.shape, state.a.shape, forces.shape
             self._refuse(shapes)
         model, data, imu_in_body = self._model, self._data, self._imu_in_body
         q, v = state.q.take(self._q_from), state.v.take(self._v_from)
