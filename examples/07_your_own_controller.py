@@ -14,7 +14,7 @@ import numpy as np
 import equipoise as eq
 
 
-class Nod:
+class Nod(eq.Reference):
     """A reference: stand, and nod the head."""
 
     def __init__(self, robot: eq.Robot) -> None:
@@ -30,29 +30,33 @@ class Nod:
         return eq.Target(position, velocity, np.zeros_like(position), self.com)
 
 
-class LeanBack:
+class LeanBack(eq.Controller[eq.Measurement]):
     """A controller: turns the ankles until the ZMP is below the wanted CoM."""
 
     def __init__(self, robot: eq.Robot, period: float) -> None:
         self.period, self.height = period, eq.com(robot, robot.standing)[2]
-        self.zmp, self.lean = None, 0.0
+        self.least_load = 0.5 * 9.81 * robot.mass  # with less it does not stand yet
         self.ankles = [
             robot.model.joints[robot.joint_id(f"{side}_ankle_pitch")].idx_v - 6
             for side in ("left", "right")
         ]
 
-    def control(self, state: eq.Measurement, reference: eq.Target) -> eq.Command:
-        """Return a command; ``state`` is what the sensors say."""
-        load = sum(foot.force[2] for foot in state.feet.values())
-        moment = sum(foot.torque[1] for foot in state.feet.values())
-        zmp = -moment / max(load, 1.0)
+    def reset(self, start: eq.State) -> None:
+        """Forget; ``simulate`` calls it before each run."""
+        self.zmp, self.lean = None, 0.0
+
+    def control(self, known: eq.Measurement, target: eq.Target) -> eq.Command:
+        """Return a command; ``known`` is what the sensors measure."""
+        load = sum(foot.force[2] for foot in known.feet.values())
+        moment = sum(foot.torque[1] for foot in known.feet.values())
+        zmp = -moment / load if load > self.least_load else target.com[0]
         old = zmp if self.zmp is None else self.zmp
         self.zmp = old + (zmp - old) * self.period / 0.3
-        error = reference.com[0] - self.zmp
+        error = target.com[0] - self.zmp
         self.lean += 2.0 * self.period * error / self.height
-        position = reference.position.copy()
+        position = target.position.copy()
         position[self.ankles] -= self.lean
-        return eq.Command(position, reference.velocity, reference.torque)
+        return eq.Command(position, target.velocity, target.torque)
 
 
 robot, period = eq.load("humanoid"), 0.01

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from equipoise.simulation.engine import DivergedError, Trace
     from equipoise.simulation.fleet import Fleet
+    from equipoise.simulation.fleet_states import FleetState
     from equipoise.simulation.mujoco_engine import MujocoEngine
     from equipoise.simulation.native import NativeEngine
     from equipoise.simulation.noise import Noise
@@ -103,6 +104,7 @@ _HOMES = {
     "Estimator": "control.blocks",
     "Flat": "kinematics.terrain",
     "Fleet": "simulation.fleet",
+    "FleetState": "simulation.fleet_states",
     "FootSensors": "simulation.sensors",
     "Gait": "gait.gait",
     "HeightField": "kinematics.terrain",
@@ -230,6 +232,7 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "NativeEngine",
     "MujocoEngine",
     "Fleet",
+    "FleetState",
     "Variation",
     "State",
     "Measurement",

@@ -164,9 +164,8 @@ class Scene:
             world.push_group = self._array([g for g, _ in places], wp.int32)
             world.push_lane = self._array([lane for _, lane in places], wp.int32)
             world.push_point = self._array(points[which], vec3)
-            for name, values in (("push_force", force), ("push_time", window)):
-                laid = self._by_block(values)
-                setattr(world, name, laid.reshape(laid.shape[:2]))
+            world.push_force = self._by_block(force)
+            world.push_time = self._by_block(window)
         return world
 
     def _by_block(self, values: Floats) -> wp.array[Any]:

@@ -105,8 +105,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         push_group: wp.array[int]
         push_lane: wp.array[int]
         push_point: wp.array[vec3]
-        push_force: wp.array2d[vec3]
-        push_time: wp.array2d[vec3]
+        push_force: wp.array3d[vec3]
+        push_time: wp.array3d[vec3]
         effects: int
 
     @wp.struct
@@ -180,14 +180,14 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     ) -> None:
         # a step that the push begins or ends in gets its share
         lane = world.push_lane[k]
-        window = world.push_time[wp.min(block, world.push_time.shape[0] - 1), k]
+        window = world.push_time[wp.min(block, world.push_time.shape[0] - 1), k, 0]
         begins = wp.max(window[0], time[lane])
         share = (wp.min(window[1], time[lane] + world.dt) - begins) / world.dt
         if share <= scalar(0.0):
             return
         g = world.push_group[k]
         arm = arm_of(raw, g, lane, t, world.push_point[k])
-        force = world.push_force[wp.min(block, world.push_force.shape[0] - 1), k]
+        force = world.push_force[wp.min(block, world.push_force.shape[0] - 1), k, 0]
         pull(raw, g, lane, t, arm, share * force)
 
     @wp.func
