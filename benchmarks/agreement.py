@@ -14,7 +14,8 @@ import numpy as np
 import pinocchio as pin
 
 import equipoise as eq
-from equipoise.robot.description import Array, Description, Inertial, frozen_array
+from equipoise.arrays import Array, frozen_array
+from equipoise.robot.description import Description, Inertial
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
 

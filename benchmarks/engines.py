@@ -15,8 +15,8 @@ import numpy as np
 import equipoise as eq
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.motions import MOTIONS, stance_shift
+from equipoise.arrays import Array
 from equipoise.control.signals import Command
-from equipoise.robot.description import Array
 from equipoise.simulation.actuation import MODES, Mode, actuation_of
 from equipoise.simulation.simulate import make_engine
 from equipoise.simulation.world import World, make_world

@@ -24,6 +24,7 @@ import numpy as np
 
 import equipoise as eq
 from benchmarks.identification_poses import needed, robots
+from equipoise.arrays import Array
 from equipoise.identification.closed_circle import Score, known_after, score
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
@@ -48,7 +49,6 @@ from equipoise.identification.simulated_poses import (
 )
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import link_columns, total_com
-from equipoise.robot.description import Array
 
 COM_DEVIATION, TOTAL_SHARE = 0.01, 0.08
 CANDIDATES, NEW, CHOSEN = 1200, 200, (15, 30)

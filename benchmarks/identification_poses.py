@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.identification.estimate import estimate
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
@@ -37,7 +38,6 @@ from equipoise.identification.posing.pose_information import (
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import equations, total_com
-from equipoise.robot.description import Array
 
 STEP = 2.0 * np.pi / 2**14
 NOISE = SensorNoise(force=0.5, torque=0.02, joint=STEP / np.sqrt(12.0))

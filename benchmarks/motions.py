@@ -8,9 +8,9 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Command
 from equipoise.kinematics.stance import find_stance, sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 
 DURATION = 2.0

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import equipoise as eq
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.viewer import view
 from equipoise.show.viewer.replay import Replay
 

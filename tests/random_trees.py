@@ -8,16 +8,15 @@ import numpy as np
 import pinocchio as pin
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.build import build_model
 from equipoise.robot.description import (
     JOINT_KINDS,
-    Array,
     Description,
     Inertial,
     Joint,
     JointKind,
     Link,
-    frozen_array,
     transform,
 )
 from equipoise.robot.model import Robot

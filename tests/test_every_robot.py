@@ -15,9 +15,9 @@ from random_trees import random_states
 
 import equipoise as eq
 from benchmarks.agreement import mujoco_com
+from equipoise.arrays import Array
 from equipoise.kinematics import dh_limb
 from equipoise.robot.catalogue import read_catalogue_table
-from equipoise.robot.description import Array
 from equipoise.robot.formats.dh import read_dh_limbs
 from equipoise.robot.formats.export_urdf import to_urdf
 

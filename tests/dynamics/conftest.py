@@ -6,7 +6,7 @@ import pytest
 from random_trees import random_states
 
 import equipoise as eq
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 COUNT = 3
 

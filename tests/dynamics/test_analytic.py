@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from random_trees import random_states, random_trees
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.dynamics.analytic import analytic, point_jacobian
 from equipoise.dynamics.bodies import Body, bodies_at
-from equipoise.robot.description import Array
 
 States = list[tuple[Array, Array]]
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from random_trees import random_states, random_trees
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.dynamics.analytic import analytic
 from equipoise.dynamics.bodies import bodies_at
 from equipoise.dynamics.equations import EquationsOfMotion
 from equipoise.dynamics.newton_euler import newton_euler
 from equipoise.errors import NameNotFoundError, ShapeError
-from equipoise.robot.description import Array
 
 Derivation = Callable[[eq.Robot, Array, Array], EquationsOfMotion]
 States = list[tuple[Array, Array]]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.gait.footsteps import Footstep
 from equipoise.gait.lipm import LipmMotion, at_rest_at_both_ends
 from equipoise.gait.timing import Timing
 from equipoise.gait.walks import walk
 from equipoise.gait.zmp import zmp_knots
-from equipoise.robot.description import Array
 
 GRAVITY = 9.81
 FEET = {"left": Footstep("left", 0.0, 0.1), "right": Footstep("right", 0.0, -0.1)}

@@ -10,12 +10,12 @@ from gait.pendulum import FEET
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footsteps
 from equipoise.gait.ground import height_function, lay
 from equipoise.gait.walks import walk
 from equipoise.kinematics.terrain import Slope, Stairs
-from equipoise.robot.description import Array
 
 SOLE = np.array([[-0.05, -0.03], [0.12, -0.03], [0.12, 0.03], [-0.05, 0.03]])
 SOLES = {"left": SOLE, "right": SOLE}

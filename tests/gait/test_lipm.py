@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_bvp, solve_ivp
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.gait.lipm import at_rest_at_both_ends
-from equipoise.robot.description import Array
 
 
 @pytest.mark.parametrize("double_support", [0.0, 0.25, 0.6])

@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.gait import Gait
@@ -16,7 +17,6 @@ from equipoise.gait.motion import Motion, check_speeds, solve, targets_of
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.terrain import Slope
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
 WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.gait.gait import Gait
@@ -21,7 +22,6 @@ from equipoise.gait.step_matrix import step_matrix
 from equipoise.gait.walks import standing_feet
 from equipoise.kinematics.stance import find_stance
 from equipoise.kinematics.terrain import Slope, Stairs, rough
-from equipoise.robot.description import Array
 
 
 def worst_stance(robot: eq.Robot, gait: Gait, count: int = 25) -> float:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array
 from equipoise.gait.foot_attitude import (
     sole_accelerations,
     sole_transforms,
@@ -18,7 +19,6 @@ from equipoise.gait.foot_attitude import (
 from equipoise.gait.footsteps import Footstep
 from equipoise.gait.ground import Height, footprint
 from equipoise.gait.swing import PROFILES, Swing, plan_swing
-from equipoise.robot.description import Array
 
 SOLE = np.array([[-0.05, -0.03], [0.12, -0.03], [0.12, 0.03], [-0.05, 0.03]])
 CLEARANCE = 0.05

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Target
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.lipm import LipmMotion
 from equipoise.gait.motion import Motion, solve
 from equipoise.gait.timing import SUPPORTS
 from equipoise.kinematics.terrain import Slope
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 
 SIDES = ("left", "right")

@@ -9,10 +9,10 @@ import pinocchio as pin
 import pytest
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.true_zmp import true_zmp, velocities
-from equipoise.robot.description import Array
 from equipoise.simulation.world import with_payload
 
 DT = 1e-3

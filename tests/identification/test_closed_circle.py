@@ -10,6 +10,7 @@ from identification.true_robots import random_poses
 from scipy.spatial.transform import Rotation, Slerp
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.cli.main import run as run_command
 from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
@@ -27,7 +28,6 @@ from equipoise.identification.simulated_poses import (
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import equations, total_com
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.simulation.noise import Noise

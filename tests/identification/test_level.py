@@ -13,12 +13,12 @@ from identification.true_robots import (
 )
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.level import USUAL_LEVEL, Level
 from equipoise.identification.prior import prior_belief
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import total_com
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 
 

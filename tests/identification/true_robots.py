@@ -8,13 +8,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import link_columns, total_com, wrench_transform
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 
 # CoM errors up to 30 mm: three standard deviations.

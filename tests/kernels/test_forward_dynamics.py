@@ -11,8 +11,8 @@ from random_trees import random_states, random_tree
 from simulation.blocks import G, in_the_air, start_axes
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Command
-from equipoise.robot.description import Array
 from equipoise.simulation.fleet import Fleet
 
 KINDS = ["revolute", "continuous", "prismatic", "helical", "fixed"]

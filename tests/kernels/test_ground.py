@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import warp as wp
 
+from equipoise.arrays import Array
 from equipoise.kernels import runtime
 from equipoise.kernels.ground import GroundArrays, make_ground, upload_ground
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
-from equipoise.robot.description import Array
 
 TERRAINS = {
     "flat": Flat(0.2),

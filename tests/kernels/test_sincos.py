@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import warp as wp
 
+from equipoise.arrays import Array
 from equipoise.kernels import runtime
 from equipoise.kernels.sincos import CONSTANTS, make_sincos
-from equipoise.robot.description import Array
 
 
 def sines_and_cosines(angles: Array, scalar: type, width: int) -> tuple[Array, Array]:

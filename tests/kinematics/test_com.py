@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_trees import random_states, random_trees
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kernels.runtime import device_named
 from equipoise.kinematics.com import (
@@ -23,7 +24,6 @@ from equipoise.kinematics.com import (
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
 from equipoise.kinematics.limb_com import limb_com_jacobian, limb_com_share
 from equipoise.kinematics.momentum import centroidal_momentum
-from equipoise.robot.description import Array
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 

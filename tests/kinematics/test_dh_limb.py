@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.kinematics.dh_limb import dh_limb_com_share, dh_matrix, limb_frames
 from equipoise.robot.build import build_model
 from equipoise.robot.catalogue import read_catalogue_table
-from equipoise.robot.description import Array
 from equipoise.robot.formats.dh import (
     DhLimb,
     DhParameters,

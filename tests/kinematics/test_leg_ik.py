@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.leg_geometry import (
@@ -23,7 +24,6 @@ from equipoise.kinematics.leg_ik import (
     nearest_leg_angles,
 )
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from random_trees import random_states, random_trees
 
+from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
 from equipoise.kinematics.com import com, com_velocity
 from equipoise.kinematics.limb_com import (
@@ -14,7 +15,6 @@ from equipoise.kinematics.limb_com import (
     limb_com_share_and_jacobian,
     mass_influence,
 )
-from equipoise.robot.description import Array
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 

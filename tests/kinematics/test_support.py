@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import random_states
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.support import polygon_margin, support_polygon
 from equipoise.robot.anatomy.polygon import area, convex_hull
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from equipoise.arrays import Array
 from equipoise.errors import RobotFileError, UnknownRobotError
 from equipoise.robot.build import build_model
 from equipoise.robot.catalogue import (
@@ -16,7 +17,7 @@ from equipoise.robot.catalogue import (
     read_catalogue,
     read_catalogue_table,
 )
-from equipoise.robot.description import Array, rotation_from_rpy
+from equipoise.robot.description import rotation_from_rpy
 from equipoise.robot.formats.dh import read_dh
 from equipoise.robot.formats.tree_toml import read_tree_toml
 

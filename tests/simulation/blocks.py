@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
 from equipoise.robot.build import build_model
-from equipoise.robot.description import (
-    Array,
-    Description,
-    Inertial,
-    Joint,
-    Link,
-    frozen_array,
-    transform,
-)
+from equipoise.robot.description import Description, Inertial, Joint, Link, transform
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.contacts import ContactPoint, Material, contact_point

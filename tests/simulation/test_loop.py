@@ -9,9 +9,9 @@ import pytest
 from simulation.blocks import in_the_air, make_machine
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Command, Measurement, State, Target
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 from equipoise.simulation.loop import ControlLoop, Periods, whole_steps
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, SensorSuite

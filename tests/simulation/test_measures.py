@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Wrench
 from equipoise.errors import NameNotFoundError, ShapeError
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.description import Array
 from equipoise.simulation.contacts import contact_point, sole_points
 from equipoise.simulation.measures import (
     ankle_zmp,

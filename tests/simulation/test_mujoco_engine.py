@@ -9,10 +9,10 @@ import pinocchio as pin
 import pytest
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.engine import DivergedError

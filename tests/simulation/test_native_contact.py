@@ -7,9 +7,9 @@ from scipy.integrate import solve_ivp
 from simulation.blocks import HALF, G, commands, corners, idle, make_block, pose, run
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.kinematics.terrain import rough as rough_ground
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.contacts import Material
 from equipoise.simulation.engine import Trace

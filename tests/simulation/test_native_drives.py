@@ -15,7 +15,7 @@ from simulation.blocks import (
 )
 
 import equipoise as eq
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.actuation import actuation_of
 from equipoise.simulation.engine import Trace

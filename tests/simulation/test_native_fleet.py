@@ -20,9 +20,9 @@ from simulation.blocks import (
 )
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Command, State
 from equipoise.errors import EquipoiseError
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.native import NativeEngine

@@ -9,7 +9,7 @@ import pytest
 from simulation.blocks import HALF, G, corners, idle, make_block, pose
 
 import equipoise as eq
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.simulation.contacts import Material, contact_point
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.native import NativeEngine

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 from equipoise.simulation.noise import Channels, Noise
 
 STATES = np.random.default_rng(0).normal(size=(50, 4))

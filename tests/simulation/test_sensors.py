@@ -11,10 +11,10 @@ import pytest
 from bipeds import Biped
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.control.signals import Measurement, State
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.robot.anatomy.soles import placement_in_body
-from equipoise.robot.description import Array
 from equipoise.simulation.contacts import contact_point, sole_points
 from equipoise.simulation.measures import ankle_zmp, foot_wrench, sole_pose, zmp
 from equipoise.simulation.noise import Noise

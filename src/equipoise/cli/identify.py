@@ -166,9 +166,9 @@ class Identify:
         return prior
 
     def _write(self, found: Identified, plain: dict[str, Any], name: str) -> None:
+        from equipoise.atomic_file import write_text_atomically
         from equipoise.log.figures import figures_as_json
         from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME, write_folder
-        from equipoise.robot.formats.atomic_file import write_text_atomically
         from equipoise.show.pages.identified_report import identified_report
 
         assert self.out is not None

@@ -57,11 +57,11 @@ class Poses:
 
     def run(self) -> int:
         """Draw, choose, write, print."""
+        from equipoise.atomic_file import write_text_atomically
         from equipoise.errors import EquipoiseError
         from equipoise.identification.posing.candidates import pose_candidates
         from equipoise.identification.posing.design import choose_poses
         from equipoise.identification.posing.self_collision import self_collision
-        from equipoise.robot.formats.atomic_file import write_text_atomically
         from equipoise.robot.load import load
 
         if self.out is not None and self.out.exists() and not self.force:

@@ -19,8 +19,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command, Measurement, State, Target
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 
 # What a controller is shown: a State, or a Measurement where there is no estimator.

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from equipoise.robot.description import Array, frozen_array
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.parts import Side
 
 Support = Literal["both", "left", "right"]

@@ -26,8 +26,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

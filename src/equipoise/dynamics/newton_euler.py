@@ -22,6 +22,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.dynamics.bodies import (
     WORLD,
     Body,
@@ -30,7 +31,6 @@ from equipoise.dynamics.bodies import (
     sole_point,
 )
 from equipoise.dynamics.equations import EquationsOfMotion
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole
 

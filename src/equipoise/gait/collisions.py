@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.feet import FootMotion
 from equipoise.gait.footsteps import Footsteps, Stride
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 SAMPLES = 21

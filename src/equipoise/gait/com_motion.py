@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 
 class ComTable(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.com_motion import ComMotion
 from equipoise.gait.footsteps import Footsteps
@@ -20,7 +21,6 @@ from equipoise.gait.preview import preview_motion
 from equipoise.gait.timing import Phase
 from equipoise.gait.zmp import zmp_knots
 from equipoise.robot.anatomy.polygon import signed_distance
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

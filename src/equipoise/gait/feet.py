@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.gait.ground import Height
 from equipoise.gait.swing import FootTable, Swing, plan_swing
 from equipoise.gait.timing import Phase
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 
 def sole_transforms(coordinates: Array) -> Array:

@@ -8,9 +8,9 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.gait.foot_attitude import sole_transforms
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)

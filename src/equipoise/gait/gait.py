@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.gait.com_motion import ComMotion, CorrectedMotion
 from equipoise.gait.feet import FootMotion
@@ -24,7 +25,6 @@ from equipoise.gait.parameters import GaitParameters
 from equipoise.gait.table import GaitTable
 from equipoise.gait.timing import SUPPORTS, Phase
 from equipoise.gait.zmp import support_polygons, zmp_margins
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.kinematics.terrain import Terrain
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 Height: TypeAlias = Callable[[Array, Array], ArrayLike]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footsteps
 from equipoise.gait.gait import Gait
 from equipoise.gait.leg_reach import LegReach
 from equipoise.gait.table import GaitTable
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 # In each phase.

@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 from scipy.optimize import minimize
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

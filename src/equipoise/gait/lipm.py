@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.gait.com_motion import ComTable
-from equipoise.robot.description import Array, frozen_array
 
 
 @dataclass(frozen=True, eq=False)

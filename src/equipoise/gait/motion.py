@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
@@ -17,7 +18,6 @@ from equipoise.gait.true_zmp import true_zmp, velocities
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

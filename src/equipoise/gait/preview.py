@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.gait.com_motion import ComTable
 from equipoise.gait.lipm import LipmMotion
-from equipoise.robot.description import Array, frozen_array
 
 # Time between two choices of the jerk, times ω; 5 ms for a CoM 0.68 m up.
 PERIOD = 0.02

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.gait.footsteps import Footstep, Footsteps, check_side, other
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 

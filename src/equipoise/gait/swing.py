@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.gait.foot_attitude import sole_transforms
 from equipoise.gait.footsteps import Footstep
 from equipoise.gait.ground import Height, footprint, heights_or_nothing
-from equipoise.robot.description import Array
 
 # Shares of the swing: for going up (and for coming down), and before the foot goes
 # forward (and after). The first is smoothest; in the last the foot goes straight up,

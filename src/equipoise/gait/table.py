@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.parts import Side
 
 

@@ -8,9 +8,9 @@ from math import sqrt
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Support, Target
 from equipoise.gait.gait import Gait
-from equipoise.robot.description import Array, frozen_array
 
 # A time is that of a point up to this relative rounding error.
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.kinematics.com import com
 from equipoise.kinematics.momentum import centroidal_momentum
 from equipoise.kinematics.velocities import velocities as velocities
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.gait.timing import SUPPORTS, Phase
 from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.estimate import Estimate, estimate
 from equipoise.identification.identifiability import link_sights
 from equipoise.identification.identified import WIDTH_95
@@ -35,7 +36,6 @@ from equipoise.identification.simulated_poses import (
 )
 from equipoise.identification.standing_frames import StandingFrames, standing_frames
 from equipoise.identification.statics import PER_LINK, equations, total_com
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.simulation.sensors import Encoders, FootSensors
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.estimate import Estimate
 from equipoise.identification.statics import PER_LINK
@@ -14,7 +15,7 @@ from equipoise.robot.anatomy.geometry import (
     shape_is_known,
     support_point,
 )
-from equipoise.robot.description import Array, Inertial, Link, frozen_array
+from equipoise.robot.description import Inertial, Link
 from equipoise.robot.model import Robot
 
 # A link keeps at least this share of the mass that the model gives it.

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import WRENCH, Equations
-from equipoise.robot.description import Array
 
 # A pose whose misfit is beyond what one in this many shows by chance counts less.
 OUTLIER_CHANCE = 0.001

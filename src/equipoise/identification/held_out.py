@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.level import LEVEL_SOLES, Level
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
@@ -17,7 +18,6 @@ from equipoise.identification.statics import (
     total_com,
     total_wrench,
 )
-from equipoise.robot.description import Array
 
 MOST_FOLDS = 5
 # Draws of the bootstrap, and the chance that an improvement is none.

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.identification.estimate import Estimate
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import PER_LINK, link_columns
-from equipoise.robot.description import Array
 
 # Unknowns of a link, in order.
 UNKNOWNS = ("m", "m x", "m y", "m z")

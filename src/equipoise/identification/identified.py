@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.identification.estimate import Estimate
 from equipoise.identification.held_out import HeldOut
 from equipoise.identification.identifiability import Identifiability, LinkSight
@@ -14,7 +15,6 @@ from equipoise.identification.level import Level
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.statics import PER_FOOT, PER_LINK
 from equipoise.kinematics.frames import frame_pose
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

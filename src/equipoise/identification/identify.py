@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate
@@ -31,7 +32,6 @@ from equipoise.identification.prior import (
 )
 from equipoise.identification.standing_frames import check_standing, standing_frames
 from equipoise.identification.statics import PER_LINK, Equations, equations
-from equipoise.robot.description import Array
 
 # Fewer poses than this say nothing that could be checked on others.
 FEWEST = 3

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.identification.estimate import HALF, estimate, information_root
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.noise import SensorNoise
@@ -28,7 +29,6 @@ from equipoise.identification.statics import (
     offset_columns,
     total_com,
 )
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 
 # Floors are not level to better than this [rad]. Where soles stand better still, taking

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import WRENCH, wrench_transform
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.standing_frames import links_with_mass
 from equipoise.identification.statics import PER_FOOT, PER_LINK
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 

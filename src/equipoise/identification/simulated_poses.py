@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
@@ -16,7 +17,6 @@ from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior, prior_belief
 from equipoise.identification.statics import PER_FOOT, PER_LINK
 from equipoise.kinematics.com import com
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 
 # Unknowns of a link: mass, and first moment about its origin in its axes.

@@ -25,11 +25,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, Outcome
 from equipoise.kinematics.leg_geometry import Knee
 from equipoise.kinematics.pelvis import Pelvis, Placed
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 Step = Literal["published", "proportional"]

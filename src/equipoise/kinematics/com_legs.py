@@ -13,11 +13,11 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.batch import device_tree, tree_arrays
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, Outcome
 from equipoise.robot.anatomy.soles import placement_in_body
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

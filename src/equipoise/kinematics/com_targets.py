@@ -8,9 +8,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import ShapeError
 from equipoise.kinematics.pose_arrays import check_points, check_poses, check_rotations
-from equipoise.robot.description import Array, frozen_array
 
 
 class Outcome(IntEnum):

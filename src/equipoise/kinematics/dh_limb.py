@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import ShapeError
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.formats.dh import Convention, DhLimb, DhParameters, DhRow
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 # Points nearer than this are one [m].
 SAME_POINT = 1e-9

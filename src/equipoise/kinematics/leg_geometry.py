@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.turns import Vector
 from equipoise.robot.anatomy.workspace import workspace
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import degree_of, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

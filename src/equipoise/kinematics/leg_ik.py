@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.leg_geometry import Knee, LegGeometry
 from equipoise.kinematics.pose_arrays import check_poses
@@ -40,7 +41,6 @@ from equipoise.kinematics.turns import (
     turn,
     two_turns,
 )
-from equipoise.robot.description import Array
 
 # Gaps below this are rounding [m].
 REACHED = 1e-12

@@ -16,9 +16,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, DTypeLike
 
+from equipoise.arrays import Array
 from equipoise.kinematics.batch import Floats, check_target, device_tree
 from equipoise.robot.anatomy.workspace import workspace
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 BASE_NQ, BASE_NV = 7, 6

@@ -10,13 +10,13 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.com_targets import ComTargets
 from equipoise.kinematics.leg_geometry import Knee, LegGeometry, leg_geometry
 from equipoise.kinematics.leg_ik import knee_sense, solve_leg, solve_legs
 from equipoise.kinematics.turns import FLOATS
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
-from equipoise.robot.description import Array
 
 # How far R Rᵀ may be from the unit matrix.
 ROTATION_TOLERANCE = 1e-6

@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
 from equipoise.kinematics.frames import frame_pose
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

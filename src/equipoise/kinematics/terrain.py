@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kernels.ground import GRID, PLANE, STAIRS, GroundArrays
-from equipoise.robot.description import Array, frozen_array
 
 STEEPEST = math.radians(60.0)
 # Random roughness: plane waves that add up, and how finely they are sampled.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
-from equipoise.robot.description import Array
 
 
 def checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
@@ -15,7 +16,6 @@ from equipoise.log.recordings.bag_files import check_there
 from equipoise.log.recordings.recording import CSV_ENDINGS, read_recording
 from equipoise.log.recordings.recording_of_bag import is_description
 from equipoise.log.recordings.row_order import seconds_from
-from equipoise.robot.description import Array
 from equipoise.robot.formats.xml_file import parse_xml
 
 

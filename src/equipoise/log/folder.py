@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from equipoise.atomic_file import write_text_atomically
 from equipoise.errors import EquipoiseError
 from equipoise.log.figures import figures_as_json
 from equipoise.log.mcap_format.mcap_file import LOG_NAME
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.run import Run
-from equipoise.robot.formats.atomic_file import write_text_atomically
 
 SUMMARY_NAME = "summary.json"
 REPORT_NAME = "report.html"

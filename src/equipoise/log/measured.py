@@ -9,9 +9,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.checked_arrays import checked
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

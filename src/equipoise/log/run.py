@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.checked_arrays import check_finite, checked, numbers
 from equipoise.log.figures import plain_figures
 from equipoise.log.measured import BASE_DOF, Measured
 from equipoise.log.surroundings import Surroundings
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

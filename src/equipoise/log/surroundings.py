@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.mcap_format.mcap_file import Messages
-from equipoise.robot.description import Array
 from equipoise.robot.mesh import Mesh
 
 WORLD = "world"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.actuators import find_actuators
 from equipoise.robot.anatomy.checks import find_warnings
@@ -27,7 +28,7 @@ from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
 from equipoise.robot.anatomy.soles import find_sole, placement_in_body
 from equipoise.robot.build import build_model, moving_joint_id
-from equipoise.robot.description import Array, Description, frozen_array
+from equipoise.robot.description import Description
 from equipoise.robot.formats.settings import (
     LIMBS,
     SIDES,

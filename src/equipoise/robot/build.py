@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError, RobotFileError
-from equipoise.robot.description import Array, Description, Inertial, Joint
+from equipoise.robot.description import Description, Inertial, Joint
 
 AXIS_TOLERANCE = 1e-12
 # Pinocchio's world, and the joint that lets the base float.

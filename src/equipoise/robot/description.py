@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from equipoise.arrays import Array, frozen_array
 
 JointKind = Literal[
     "fixed",
@@ -31,13 +31,6 @@ JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
 Colour = tuple[int, int, int]
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
-
-
-def frozen_array(values: ArrayLike) -> Array:
-    """Copy into a read-only float64 array."""
-    array = np.array(values, dtype=np.float64)
-    array.flags.writeable = False
-    return array
 
 
 def transform(rotation: ArrayLike | None = None, translation: ArrayLike = 0.0) -> Array:

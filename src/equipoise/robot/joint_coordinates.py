@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pinocchio as pin
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.model import Robot
 
 BASE_Q, BASE_V = 7, 6

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 # Meshes are large and their files hold single precision.
 Vertices = NDArray[np.float32]

@@ -14,9 +14,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import LegsNotFoundError, NameNotFoundError, ShapeError
 from equipoise.robot.anatomy.workspace import workspace
-from equipoise.robot.description import Array, Description, Inertial
+from equipoise.robot.description import Description, Inertial
 from equipoise.robot.parts import Actuator, Limb, LimbKind, Side, Sole
 
 QUATERNION_TOLERANCE = 1e-6

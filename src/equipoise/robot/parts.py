@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.anatomy.polygon import area
-from equipoise.robot.description import Array, frozen_array
 
 Side = Literal["left", "right"]
 LimbKind = Literal["leg", "arm", "head", "torso", "other"]

@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.robot.anatomy.masses import mass_and_moment
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb, Side
 

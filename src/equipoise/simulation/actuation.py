@@ -14,8 +14,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

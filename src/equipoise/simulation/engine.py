@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.control.blocks import Plant
 from equipoise.control.signals import Command, State
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 from equipoise.simulation.world import World
 
 SHORTEST_STEP = 1e-6

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from equipoise.arrays import Array
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.parts import Side
 from equipoise.simulation.actuation import MODES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.kinematics.com import com
-from equipoise.robot.description import Array
 from equipoise.simulation.world import World
 
 # A robot has fallen when its CoM is below this fraction of its height when upright, or

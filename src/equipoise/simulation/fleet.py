@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.simulation.engine import check_dt
 from equipoise.simulation.falling import FALLEN_HEIGHT, FALLEN_TILT, vertical_in_base

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.simulation.engine import Trace
 
 

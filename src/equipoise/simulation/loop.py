@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.control.blocks import (
     Controller,
     Estimator,
@@ -29,7 +30,6 @@ from equipoise.control.signals import (
     Target,
 )
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.simulation.engine import Engine, Trace, check_commands
 from equipoise.simulation.sensors import SensorSuite

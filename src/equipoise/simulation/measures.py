@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.control.signals import Wrench
 from equipoise.errors import NameNotFoundError, ShapeError
 from equipoise.kinematics.hull_margins import hull_margins
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.soles import placement_in_body
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side, Sole
 from equipoise.simulation.contacts import ContactPoint

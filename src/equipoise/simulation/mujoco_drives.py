@@ -22,7 +22,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.simulation.actuation import MODES
 from equipoise.simulation.mujoco_model import MujocoWorld
 from equipoise.simulation.world import World

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.control.signals import CheckedCommand, Command, State
 from equipoise.errors import ShapeError
-from equipoise.robot.description import Array
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.delay import Delay

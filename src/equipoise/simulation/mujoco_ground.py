@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs
-from equipoise.robot.description import Array
 from equipoise.simulation.world import World
 
 # Contacts are listed one by one, so that each has its own stiffness.

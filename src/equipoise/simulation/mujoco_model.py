@@ -22,9 +22,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.terrain import HeightField
-from equipoise.robot.description import Array, Description, Inertial, frozen_array
+from equipoise.robot.description import Description, Inertial
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mjcf_compile import (
     import_mujoco,

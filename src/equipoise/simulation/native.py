@@ -10,9 +10,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.control.signals import NO_BOXES, CheckedCommand, Command, State
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.engine import (
     DivergedError,

@@ -12,8 +12,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array, frozen_array
 
 # Times nearer than this are the same: steps of the loop add up with rounding [s].
 SAME_TIME = 1e-9

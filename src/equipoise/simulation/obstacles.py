@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
-from equipoise.robot.description import Array, frozen_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import DTypeLike
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.kinematics.batch import check_target
-from equipoise.robot.description import Array
 from equipoise.simulation.variation import Variation
 from equipoise.simulation.world import World
 from equipoise.simulation.world_arrays import world_arrays

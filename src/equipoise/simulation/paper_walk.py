@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import DT, Motion, solve, targets_of
@@ -27,7 +28,6 @@ from equipoise.kinematics.com_targets import ComSolution, ComTargets
 from equipoise.kinematics.constant_pelvis import solve_constant_pelvis
 from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.simulation.contacts import Material
 from equipoise.simulation.simulate import EngineName

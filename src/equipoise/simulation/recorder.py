@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.control.signals import (
     ImuReading,
     Measurement,
@@ -19,7 +20,6 @@ from equipoise.kinematics.com import com
 from equipoise.kinematics.pose_arrays import quaternion_of
 from equipoise.log.measured import Measured
 from equipoise.log.run import Event, Run
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 from equipoise.simulation.loop import Records
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import ImuReading, Measurement, State, Wrench
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.anatomy.soles import placement_in_body
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.parts import Side
 from equipoise.simulation.noise import SAME_TIME, Channels, Noise

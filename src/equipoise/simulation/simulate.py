@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.control.blocks import Controller, Estimator, OpenLoop, Reference
 from equipoise.control.signals import State
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Event, Run
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.simulation.engine import Engine
 from equipoise.simulation.falling import has_fallen, time_of_fall

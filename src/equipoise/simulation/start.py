@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.stance import find_stance, sole_pose
 from equipoise.kinematics.terrain import Terrain
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.simulation.contacts import ContactPoint, sole_points

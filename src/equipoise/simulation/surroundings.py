@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.log.surroundings import Block, Surroundings
-from equipoise.robot.description import Array
 from equipoise.robot.mesh import Mesh
 from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.world import World

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
@@ -19,7 +20,6 @@ from equipoise.kinematics.terrain import (
     Terrain,
     rough,
 )
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 CHOICES = {

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.control.blocks import Hold
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of

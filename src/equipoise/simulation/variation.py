@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.com import com as com_of
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.terrain import Terrain
-from equipoise.robot.description import Array, Inertial
+from equipoise.robot.description import Inertial
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import mode_number
 from equipoise.simulation.world import World

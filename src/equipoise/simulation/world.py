@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.terrain import Flat, Terrain
-from equipoise.robot.description import Array, Inertial, frozen_array
+from equipoise.robot.description import Inertial
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Actuation, actuation_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.batch import tree_arrays
-from equipoise.robot.description import Array
 from equipoise.simulation.actuation import Actuation, mode_number
 from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.variation import Variation

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
 from equipoise.robot.build import build_model
-from equipoise.robot.description import Array, Description
+from equipoise.robot.description import Description
 from equipoise.robot.formats.dh import DhParameters, read_dh, read_dh_limbs
 from equipoise.robot.formats.link_table import LINK_DENSITY, estimate_inertia
 from equipoise.robot.formats.toml_table import angle_from_text

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import random_inertial
 
+from equipoise.arrays import frozen_array
+from equipoise.atomic_file import write_text_atomically
 from equipoise.errors import EquipoiseError, ExportError, RobotFileError
 from equipoise.robot.build import build_model
 from equipoise.robot.description import (
@@ -24,11 +26,9 @@ from equipoise.robot.description import (
     Joint,
     Link,
     Shape,
-    frozen_array,
     rotation_from_rpy,
     transform,
 )
-from equipoise.robot.formats.atomic_file import write_text_atomically
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf

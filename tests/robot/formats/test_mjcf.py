@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
 from equipoise.robot.build import build_model
-from equipoise.robot.description import Array, Description
+from equipoise.robot.description import Description
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco

@@ -11,9 +11,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.robot.build import build_model
-from equipoise.robot.description import Array, Description
+from equipoise.robot.description import Description
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.mujoco_state import (

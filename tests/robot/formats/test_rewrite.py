@@ -13,14 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, RobotFileError
-from equipoise.robot.description import (
-    Array,
-    Description,
-    Inertial,
-    frozen_array,
-    rotation_from_rpy,
-)
+from equipoise.robot.description import Description, Inertial, rotation_from_rpy
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf
 from equipoise.robot.formats.urdf import read_urdf

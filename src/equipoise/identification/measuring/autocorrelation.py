@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 # The sum of correlations ends where the lag is so many times what it has come to.
 WINDOW = 6.0

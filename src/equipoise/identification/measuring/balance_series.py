@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.standing_frames import level_frames
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

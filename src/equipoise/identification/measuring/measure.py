@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.identification.measuring.balance_series import SoleViews, sole_views
 from equipoise.identification.measuring.joint_names import check_joint_names
@@ -41,7 +42,6 @@ from equipoise.log.recordings.matched_joints import matched_positions
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.log.recordings.recording_of_run import recording_of_run
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

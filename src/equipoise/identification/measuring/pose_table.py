@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.recordings.csv_columns import csv_columns
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
@@ -16,7 +17,6 @@ from equipoise.log.recordings.recording_of_csv import (
     WRENCH,
     WRENCH_ORDER,
 )
-from equipoise.robot.description import Array
 
 # The column that says of how many independent samples a row is the mean.
 SAMPLES = "samples"

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.measuring.autocorrelation import correlation_length
 from equipoise.identification.measuring.balance_series import SoleViews, total_wrench
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.sliding import sliding
 from equipoise.identification.measuring.stretches import Stretch
 from equipoise.identification.noise import SensorNoise
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 # What tells masses: F_z, M_x and M_y of both feet together.

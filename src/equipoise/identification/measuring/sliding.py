@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 
 class Sliding(NamedTuple):

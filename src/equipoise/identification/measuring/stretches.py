@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     SoleViews,
@@ -18,7 +19,6 @@ from equipoise.identification.measuring.balance_series import (
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.sliding import sliding
 from equipoise.identification.standing_frames import MOST_TILT
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.measuring.balance_series import (
     SoleViews,
     centre_of_pressure,
@@ -14,7 +15,6 @@ from equipoise.identification.measuring.balance_series import (
 )
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.sliding import sliding
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
 

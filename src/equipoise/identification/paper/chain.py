@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array, frozen_array
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.description import Array
 
 
 class FootWrench(NamedTuple):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.paper.chain import Feet
 from equipoise.identification.paper.coefficients import (
@@ -14,7 +15,6 @@ from equipoise.identification.paper.coefficients import (
     total_wrench,
 )
 from equipoise.identification.paper.two_poses import height_gradient
-from equipoise.robot.description import Array
 
 Pair = tuple[FootWrench, FootWrench]
 

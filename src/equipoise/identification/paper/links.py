@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.identification.paper.chain import Chain
-from equipoise.robot.description import Array
 
 # Singular values below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-10

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.paper.chain import Chain, Feet
-from equipoise.robot.description import Array, Inertial
+from equipoise.robot.description import Inertial
 from equipoise.robot.model import Robot
 
 ROBOT = "muscolo-biped"

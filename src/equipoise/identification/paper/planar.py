@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.paper.chain import Chain, remaining_com
 from equipoise.identification.paper.coefficients import Coefficients
 from equipoise.identification.paper.two_poses import SMALLEST_TURN, two_pose_com
-from equipoise.robot.description import Array
 
 
 class PlanarComs(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.identification.paper.coefficients import FootWrench
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.paper.chain import Feet
 from equipoise.identification.paper.coefficients import Coefficients
-from equipoise.robot.description import Array
 
 # Turns against gravity below this say nothing of the height [rad].
 SMALLEST_TURN = 1e-6

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.posing.flat_feet import points_inside, posed_legs
@@ -28,7 +29,6 @@ from equipoise.identification.prior import Prior, default_prior, prior_belief
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 # The CoM stays inside the soles by this share of their shorter side (joints give way)

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.noise import SensorNoise
@@ -35,7 +36,6 @@ from equipoise.identification.posing.pose_information import (
 from equipoise.identification.posing.tour import short_tour
 from equipoise.identification.prior import Prior, default_prior, prior_belief
 from equipoise.identification.standing_frames import standing_frames
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.model import Robot
 
 # Samples of a pose that are averaged: a second at 100 Hz.

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.posing.joint_ranges import joint_ranges, within_ranges
@@ -17,7 +18,7 @@ from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import com_targets
 from equipoise.kinematics.stance import sole_errors, sole_pose
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.description import Array, rotation_from_rpy
+from equipoise.robot.description import rotation_from_rpy
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

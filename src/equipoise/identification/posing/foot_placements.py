@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.collisions import separation
 from equipoise.identification.measuring.measured_poses import FEET
@@ -14,7 +15,7 @@ from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.posing.flat_feet import PosedLegs
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.polygon import convex_hull
-from equipoise.robot.description import Array, rotation_from_rpy
+from equipoise.robot.description import rotation_from_rpy
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

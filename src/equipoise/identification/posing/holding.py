@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.posing.joint_ranges import bodies_above_legs
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 # Of a joint's largest effort; the rest is for links that are heavier than modelled.

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.model import Robot
 
 # Joints stay away from their limits by this share of their range.

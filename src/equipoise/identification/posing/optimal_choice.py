@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 Criterion = Literal["com", "com-mean", "all"]
 MOST_SWEEPS = 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.identification.level import USUAL_LEVEL, Level
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
@@ -18,7 +19,6 @@ from equipoise.identification.statics import (
 )
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.posing.joint_ranges import joint_ranges
 from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known
-from equipoise.robot.description import Array, Link, Shape
+from equipoise.robot.description import Link, Shape
 from equipoise.robot.mesh import read_mesh
 from equipoise.robot.model import Robot
 

@@ -8,11 +8,12 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin, support_polygon
-from equipoise.robot.description import Array, rpy_from_rotation
+from equipoise.robot.description import rpy_from_rotation
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
 

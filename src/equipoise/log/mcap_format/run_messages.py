@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import Messages
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
@@ -38,7 +39,6 @@ from equipoise.log.mcap_format.wanted_streams import JOINT_FIELDS, KINDS
 from equipoise.log.measured import Measured
 from equipoise.log.run import Event, Run
 from equipoise.log.surroundings import Surroundings, from_messages
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import (
     BASE_Q,
     BASE_V,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.log.mcap_format.stream import (
     Stream,
     base_streams,
@@ -24,7 +25,6 @@ from equipoise.log.mcap_format.topics import (
     wrench_topic,
 )
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import BASE_V, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.log.mcap_format.topics import ODOMETRY, TRANSFORMS
 from equipoise.log.surroundings import WORLD
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import BASE_Q, BASE_V, degree_names
 from equipoise.robot.model import Robot
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.mcap_format.stream import Stream, in_world, joint_states, points
 from equipoise.log.mcap_format.topics import JOINT_COMMANDS, REFERENCES
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 
 # Fields of sensor_msgs/JointState by what a run calls them.
 JOINT_FIELDS = {"position": "position", "velocity": "velocity", "torque": "effort"}

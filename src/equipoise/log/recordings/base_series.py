@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.recordings.bag import Bag
 from equipoise.log.recordings.measured_series import (
     FIXED_FRAMES,
@@ -14,7 +15,6 @@ from equipoise.log.recordings.measured_series import (
     transform_series,
 )
 from equipoise.log.recordings.recording import StaticFrame
-from equipoise.robot.description import Array
 
 # Poses of other things than the base (goals, objects) are common.
 BASE_WORD = re.compile(r"base|body|mocap|pelvis|root|torso|trunk|waist|vicon|optitrack")

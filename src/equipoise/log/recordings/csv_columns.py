@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.robot.description import Array
 
 DELIMITERS = ",;\t"
 

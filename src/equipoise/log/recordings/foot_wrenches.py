@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.anatomy.soles import placement_in_body
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

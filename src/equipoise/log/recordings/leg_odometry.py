@@ -10,8 +10,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import BASE_Q, configurations
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

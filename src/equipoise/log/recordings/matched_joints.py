@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.log.recordings.recording import Recording
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import BASE_V, degree_names
 from equipoise.robot.model import Robot
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.recordings.bag import BagTopic
 from equipoise.log.recordings.message_groups import Group
-from equipoise.robot.description import Array
 
 # Frames that do not move; a base's pose in one of them is wanted.
 FIXED_FRAMES = ("world", "odom", "map")

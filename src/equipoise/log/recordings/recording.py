@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path
 from equipoise.log.recordings.bag_files import check_there
-from equipoise.robot.description import Array, frozen_array
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.recordings.csv_columns import csv_columns
@@ -22,7 +23,6 @@ from equipoise.log.recordings.row_order import (
     seconds_from,
     sorted_rows,
 )
-from equipoise.robot.description import Array
 
 TIME = re.compile(
     r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"

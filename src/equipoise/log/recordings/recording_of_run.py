@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_writer import nanoseconds
 from equipoise.log.mcap_format.sensor_streams import (
@@ -19,7 +20,6 @@ from equipoise.log.recordings.measured_series import JointSeries, Series
 from equipoise.log.recordings.recording import Recording
 from equipoise.log.recordings.recording_of_series import recording_of_series
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import BASE_Q, degree_names
 
 

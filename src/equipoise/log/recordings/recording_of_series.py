@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.recordings.clock import with_log_time
 from equipoise.log.recordings.measured_series import JointSeries, Series
@@ -26,7 +27,6 @@ from equipoise.log.recordings.row_order import (
     seconds_from,
     sorted_rows,
 )
-from equipoise.robot.description import Array
 
 # Ends of a base's poses that joints go beyond by more than this are told [s].
 LATE = 0.1

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
@@ -23,7 +24,6 @@ from equipoise.log.recordings.matched_joints import matched_efforts, matched_pos
 from equipoise.log.recordings.measured_zmp import measured_zmp
 from equipoise.log.recordings.recording import Recording
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations
 from equipoise.robot.model import Robot

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
-from equipoise.robot.description import Array
 
 # Rows nearer than this in time are one [ns].
 SAME_TIME = 1_000

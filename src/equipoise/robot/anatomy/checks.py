@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import (
     shape_is_known,
     support_point,
@@ -15,7 +16,7 @@ from equipoise.robot.anatomy.geometry import (
 from equipoise.robot.anatomy.masses import mass_and_moment
 from equipoise.robot.anatomy.orientation import Orientation
 from equipoise.robot.anatomy.workspace import workspace
-from equipoise.robot.description import Array, Description, Link, Shape
+from equipoise.robot.description import Description, Link, Shape
 from equipoise.robot.parts import Limb, Side, Sole
 
 # Released files round inertias to few digits.

@@ -7,13 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from equipoise.robot.description import (
-    Array,
-    Link,
-    Shape,
-    frozen_array,
-    transform,
-)
+from equipoise.arrays import Array, frozen_array
+from equipoise.robot.description import Link, Shape, transform
 from equipoise.robot.mesh import Vertices, collada_turn, read_mesh
 
 CIRCLE_POINTS = 16

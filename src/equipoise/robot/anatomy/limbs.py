@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from equipoise.arrays import Array
 from equipoise.robot.anatomy.names import HEAD_WORDS
 from equipoise.robot.anatomy.pairs import main_path
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
-from equipoise.robot.description import Array
 from equipoise.robot.formats.settings import LimbSettings
 from equipoise.robot.parts import Limb, LimbKind, Side
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pinocchio as pin
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 
 def mass_and_moment(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
-from equipoise.robot.description import Array
 from equipoise.robot.parts import Side
 
 # A direction this near to an axis of the root link is meant to be that axis: hips

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.anatomy.geometry import plane_axes
 from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
 from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.build import moving_joint_id
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.parts import Side, Sole
 from equipoise.robot.tree import LARGEST
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.anatomy.geometry import (
     link_shapes,
     shape_is_known,
@@ -16,7 +17,7 @@ from equipoise.robot.anatomy.geometry import (
 )
 from equipoise.robot.anatomy.names import NameHints
 from equipoise.robot.anatomy.workspace import workspace
-from equipoise.robot.description import Array, Description, Shape, frozen_array
+from equipoise.robot.description import Description, Shape
 
 # Bodies from a limb's first joint outwards, by Pinocchio's joint index.
 Path = tuple[int, ...]

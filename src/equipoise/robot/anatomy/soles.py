@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.anatomy.geometry import (
     contact_points,
     plane_axes,
@@ -14,12 +15,7 @@ from equipoise.robot.anatomy.geometry import (
 )
 from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
-from equipoise.robot.description import (
-    Array,
-    Shape,
-    frozen_array,
-    transform,
-)
+from equipoise.robot.description import Shape, transform
 from equipoise.robot.parts import Side, Sole
 
 # Points this far above the lowest still belong to the sole, as a share of the

@@ -49,15 +49,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from equipoise.robot.description import (
-    Array,
-    Description,
-    Inertial,
-    Joint,
-    Link,
-    frozen_array,
-    transform,
-)
+from equipoise.arrays import Array, frozen_array
+from equipoise.robot.description import Description, Inertial, Joint, Link, transform
 from equipoise.robot.formats.dh_limb_table import (
     MASS_KEYS,
     Convention,

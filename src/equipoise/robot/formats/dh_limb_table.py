@@ -12,7 +12,8 @@ from typing import Literal, cast
 
 import numpy as np
 
-from equipoise.robot.description import Array, frozen_array, transform
+from equipoise.arrays import Array, frozen_array
+from equipoise.robot.description import transform
 from equipoise.robot.formats.link_table import POSE_KEYS, read_mass, read_pose
 from equipoise.robot.formats.toml_table import Table
 

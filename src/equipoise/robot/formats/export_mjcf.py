@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import ExportError
 from equipoise.robot.description import (
-    Array,
     Description,
     Inertial,
     Joint,

@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.robot.description import (
-    Array,
     Description,
     Joint,
     Link,

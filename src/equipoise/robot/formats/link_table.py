@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.description import (
-    Array,
     Inertial,
     Link,
     Shape,
     ShapeKind,
-    frozen_array,
     rotation_from_rpy,
     transform,
 )

@@ -18,15 +18,14 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
-    Array,
     Description,
     Inertial,
     Joint,
     JointKind,
     Link,
-    frozen_array,
     rotation_from_quaternion,
     transform,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 # mjtTrn, mjtGain, mjtBias: the values of a plain motor on a joint
 ON_JOINT = (0, 1)  # joint, joint in parent

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.robot.description import (
-    Array,
     Colour,
     Shape,
     colour_from_shares,
-    frozen_array,
     rotation_from_quaternion,
     transform,
 )

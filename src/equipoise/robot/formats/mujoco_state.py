@@ -19,8 +19,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.robot.description import Array
 
 # mjtJoint
 FREE, BALL, SLIDE, HINGE = range(4)

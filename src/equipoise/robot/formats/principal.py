@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
-from equipoise.robot.description import Array
 from equipoise.robot.formats.mujoco_state import wxyz_from_xyzw
 
 # A + B ≥ C may be missed by this share of the largest moment, or by this much

@@ -12,13 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, RobotFileError
-from equipoise.robot.description import (
-    Array,
-    Description,
-    Inertial,
-    rotation_from_rpy,
-)
+from equipoise.robot.description import Description, Inertial, rotation_from_rpy
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.principal import SAME_INERTIA, same_inertia
 from equipoise.robot.formats.rewrite_mjcf import body_nodes, edit_body

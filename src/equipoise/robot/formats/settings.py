@@ -30,13 +30,9 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
-from equipoise.robot.description import (
-    Array,
-    frozen_array,
-    rotation_from_rpy,
-    transform,
-)
+from equipoise.robot.description import rotation_from_rpy, transform
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
 from equipoise.robot.formats.xml_file import read_bytes
 from equipoise.robot.parts import Side

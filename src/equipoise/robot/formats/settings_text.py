@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 import pinocchio as pin
 
-from equipoise.robot.description import Array, rpy_from_rotation
+from equipoise.arrays import Array
+from equipoise.robot.description import rpy_from_rotation
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Actuator, Limb, Sole
 

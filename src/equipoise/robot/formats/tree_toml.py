@@ -27,14 +27,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from equipoise.robot.description import (
-    JOINT_KINDS,
-    Array,
-    Description,
-    Joint,
-    JointKind,
-    frozen_array,
-)
+from equipoise.arrays import Array, frozen_array
+from equipoise.robot.description import JOINT_KINDS, Description, Joint, JointKind
 from equipoise.robot.formats.link_table import (
     LINK_KEYS,
     POSE_KEYS,

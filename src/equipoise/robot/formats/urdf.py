@@ -14,10 +14,10 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
     JOINT_KINDS,
-    Array,
     Colour,
     Description,
     Inertial,
@@ -26,7 +26,6 @@ from equipoise.robot.description import (
     Link,
     Shape,
     colour_from_shares,
-    frozen_array,
     rotation_from_rpy,
     transform,
 )

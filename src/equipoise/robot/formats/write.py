@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from equipoise.errors import EquipoiseError, RobotFileError
-from equipoise.robot.description import Description, Inertial
-from equipoise.robot.formats.atomic_file import (
+from equipoise.atomic_file import (
     write_bytes_atomically,
     write_files_atomically,
 )
+from equipoise.errors import EquipoiseError, RobotFileError
+from equipoise.robot.description import Description, Inertial
 from equipoise.robot.formats.export_mjcf import to_mjcf
 from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf

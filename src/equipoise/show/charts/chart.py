@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Event
-from equipoise.robot.description import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from functools import reduce
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.robot.description import Array
 from equipoise.show.charts.chart import Chart, Series
 from equipoise.show.palette import LINES
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise.atomic_file import write_bytes_atomically
 from equipoise.errors import EquipoiseError, suggest
-from equipoise.robot.formats.atomic_file import write_bytes_atomically
 from equipoise.show.charts.chart import Chart
 from equipoise.show.charts.figure_layout import (
     LEFT_MM,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.show.charts.chart import rows_within
 from equipoise.show.space.footprints import Footprint, footprints
 

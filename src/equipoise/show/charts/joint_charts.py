@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import Chart, Series

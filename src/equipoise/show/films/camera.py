@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.robot.description import Array
 
 # Of a picture's height; a long lens, as flat as figures in papers are [rad].
 FIELD_OF_VIEW = 0.5

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kernels.painter import DrawingArrays
-from equipoise.robot.description import Array, Colour
+from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
 from equipoise.show.films.camera import NEAREST, Camera
 from equipoise.show.space.primitives import revolved

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from equipoise.atomic_file import write_bytes_atomically
 from equipoise.errors import EquipoiseError
-from equipoise.robot.formats.atomic_file import write_bytes_atomically
 from equipoise.show.films.gif import GREATEST_FPS, encode_gif
 
 Picture = NDArray[np.uint8]

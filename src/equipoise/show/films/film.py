@@ -10,8 +10,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
-from equipoise.robot.description import Array, Colour
+from equipoise.robot.description import Colour
 from equipoise.show.films.camera import Camera
 from equipoise.show.films.caption import Caption
 from equipoise.show.films.drawing import Arrow, Line, Marker

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kernels.painter import MAP_SIZE, Painter, TriangleArrays, ViewArrays
-from equipoise.robot.description import Array, Colour
+from equipoise.robot.description import Colour
 from equipoise.show.films.camera import Camera
 from equipoise.show.films.drawing import (
     Arrow,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.robot.description import Array, Colour
+from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh, creased, triangle_normals, weld
 
 

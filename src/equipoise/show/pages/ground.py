@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.charts.chart import Series
 from equipoise.show.charts.ground_map import GroundMap, GroundPath
 from equipoise.show.charts.thinning import thin_path

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.charts.chart import Series
 from equipoise.show.pages.axes import Axis, make_axis
 from equipoise.show.pages.marks import ring

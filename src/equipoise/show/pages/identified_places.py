@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.support import support_polygon
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 
 # In a plane, 95 % lie within so many standard deviations (chi-squared, 2 degrees).

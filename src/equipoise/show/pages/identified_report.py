@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.model import Robot
 from equipoise.show.pages.identified_drawings import (
     error_scatter,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import Series
 from equipoise.show.pages.axes import Axis, make_axis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.pages.markup import element, path
 
 # Shorter arrows are not seen; the head takes this share, up to this length [px].

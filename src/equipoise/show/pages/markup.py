@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 
 def element(tag: str, *children: str, **attributes: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.charts.chart import Chart, Series
 from equipoise.show.charts.thinning import envelope
 from equipoise.show.pages.axes import Axis, make_axis

@@ -20,7 +20,8 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.robot.description import Array, Colour
+from equipoise.arrays import Array
+from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh, creased, weld
 from equipoise.show.palette import LINES
 from equipoise.show.space.primitives import box

@@ -10,7 +10,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageDraw
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.robot.model import Robot
 from equipoise.show.space.bodies import joint_poses, robot_bodies
 

@@ -10,8 +10,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import upright_variant
-from equipoise.robot.description import Array, Colour, Link, Shape
+from equipoise.robot.description import Colour, Link, Shape
 from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, weld
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array, frozen_array
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
-from equipoise.robot.description import Array, frozen_array
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
 

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
+from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import plane_axes
-from equipoise.robot.description import Array, Shape, transform
+from equipoise.robot.description import Shape, transform
 from equipoise.robot.mesh import Mesh, read_mesh
 
 AROUND = 24

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.arrays import Array
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import support_polygon
 from equipoise.log.run import Run
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.anatomy.polygon import convex_hull
-from equipoise.robot.description import Array, Colour
+from equipoise.robot.description import Colour
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.run import Run
-from equipoise.robot.description import Array
 from equipoise.show.charts.chart import Chart, Series
 from equipoise.show.charts.comparison import compare
 from equipoise.show.charts.quantities import available, charts

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pinocchio as pin
 
+from equipoise.arrays import Array
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import Array
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

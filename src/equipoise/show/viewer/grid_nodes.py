@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.robot.description import Array, Colour
+from equipoise.arrays import Array
+from equipoise.robot.description import Colour
 
 if TYPE_CHECKING:
     import viser

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.surroundings import Surroundings
-from equipoise.robot.description import Array, Colour
+from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
 from equipoise.show.space.footprints import Footprint
 from equipoise.show.space.scene import Path

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.robot.description import Array, Colour
+from equipoise.arrays import Array
+from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
 from equipoise.show.space.scene import Moment
 from equipoise.show.space.scene_colours import COM, FORCE, SUPPORT, ZMP, rgb

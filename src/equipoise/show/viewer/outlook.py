@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 
 if TYPE_CHECKING:
     import viser

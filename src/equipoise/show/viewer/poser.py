@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.anatomy.polygon import convex_hull
-from equipoise.robot.description import Array
 from equipoise.robot.joint_coordinates import (
     configurations,
     degree_names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.space.bodies import Body
 
 if TYPE_CHECKING:

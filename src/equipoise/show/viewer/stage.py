@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.robot.description import Array
+from equipoise.arrays import Array
 from equipoise.show.space.scene import Moment, RunScene
 from equipoise.show.viewer.ground_nodes import (
     GroundNodes,
