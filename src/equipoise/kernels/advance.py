@@ -17,6 +17,15 @@ from equipoise.kernels.articulated import (
     POSITION,
     make_articulated,
 )
+from equipoise.kernels.contact import (
+    CONTACT_FORCE,
+    GROUP,
+    LANE,
+    LOCAL,
+    ROOT_GROUP,
+    ROOT_LANE,
+    make_contact,
+)
 from equipoise.kernels.ground import make_ground
 from equipoise.kernels.lane_state import make_lane_state
 from equipoise.kernels.lanes import make_lanes
@@ -33,15 +42,6 @@ from equipoise.kernels.monitor import (
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.stepper import make_stepper
-from equipoise.kernels.touch import (
-    GROUP,
-    LANE,
-    LOCAL,
-    PRESSURE,
-    ROOT_GROUP,
-    ROOT_LANE,
-    make_touch,
-)
 
 # Accelerations above this are no motion [rad/s² or m/s²].
 LARGEST_ACCELERATION = 1e9
@@ -68,8 +68,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     World, Commands, Points = stepper.World, stepper.Commands, stepper.Points
     step, size_of = stepper.step, stepper.size_of
     take_commands = stepper.take_commands
-    touch = make_touch(scalar, width)
-    arm_of, get = touch.arm_of, touch.get
+    contact = make_contact(scalar, width)
+    arm_of, get = contact.arm_of, contact.get
     states = make_lane_state(scalar, width)
     load_state, store_state = states.load_state, states.store_state
     load_lane = states.load_lane
@@ -194,7 +194,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                         force = vec3()
                         for surface in range(world.surfaces):
                             on = (surface * world.contacts + k) * copies + r
-                            force = force + points.state[block, on, PRESSURE]
+                            force = force + points.state[block, on, CONTACT_FORCE]
                         outputs.position[row, robot, k] = arm + get(
                             raw, root, POSITION, root_lane, t
                         )

@@ -1,8 +1,9 @@
 """Forward dynamics of a tree in one sweep out, one in and one out again.
 
-The articulated-body algorithm in world axes, about the origin of the floating base as
-it is now: all bodies share one frame, so that inertias and forces are handed down by
-adding them, without transforming them. 6-D vectors are linear first.
+The articulated-body algorithm (Table 7.1 of [Featherstone2008]) in world axes, about the
+origin of the floating base as it is now: all bodies share one frame, so that inertias and
+forces are handed down by adding them, without transforming them. 6-D vectors are linear
+first.
 
 What is known of a group of bodies lies in working memory, ``scratch[group, slot,
 thread]``. Row ``program.groups`` is a place to gather things of other lanes.
@@ -35,10 +36,10 @@ HANDLE, HANDLE_TURN, ACCELERATION, SPIN = range(19, 23)
 # Rows: position, velocity, acceleration of the joint; inverse of its inertia, its
 # generalised force, acceleration that is prescribed.
 JOINT, SOLUTION = 23, 24
-# Rows: effort of the drive, its share that follows the acceleration, other efforts; at
-# which limit the drive is held, share of other efforts that follows the acceleration,
-# damping of bristles that give way; friction, and its share; (friction's anchor, -, -).
-EFFORT, FORCED, SLIP, ANCHOR = range(25, 29)
+# Rows: torque of the actuator, its part that follows the acceleration, other torques;
+# at which limit the actuator is held, part of others that follows the acceleration,
+# damping of bristles that slip; friction, and its part; (friction's anchor, -, -).
+TORQUES, FORCED, SLIP, ANCHOR = range(25, 29)
 # Of free bodies: position, vector part, (scalar part, -, -) of the quaternion.
 POSITION, QUATERNION, QUATERNION_W = range(29, 32)
 # Position, velocity and torque that joints are commanded.

@@ -18,7 +18,6 @@ from equipoise.kernels.articulated import (
     ACCELERATION,
     ANCHOR,
     BUSY,
-    EFFORT,
     ENDLESS,
     FREE,
     JOINT,
@@ -30,6 +29,7 @@ from equipoise.kernels.articulated import (
     QUATERNION,
     QUATERNION_W,
     SPIN,
+    TORQUES,
     V_AT,
     VELOCITY,
     X,
@@ -275,7 +275,7 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
             else:
                 q[row, robot, at] = joint[0, lane]
             v[row, robot, first] = joint[1, lane]
-            torque[row, robot, first - 6] = scratch[g, EFFORT, t][0, lane]
+            torque[row, robot, first - 6] = scratch[g, TORQUES, t][0, lane]
 
     return SimpleNamespace(
         robot_of=robot_of,

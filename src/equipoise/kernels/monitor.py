@@ -14,7 +14,6 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     BUSY,
-    EFFORT,
     LINKS,
     OMEGA,
     ORIGIN,
@@ -22,6 +21,7 @@ from equipoise.kernels.articulated import (
     P_MASS,
     P_MOMENT,
     POSITION,
+    TORQUES,
     VELOCITY,
     X,
     Y,
@@ -261,7 +261,7 @@ def make_monitor(scalar: Any, width: int) -> SimpleNamespace:
     ) -> Lanes:
         most = Lanes()
         for g in range(1, groups):
-            torque = scratch[g, EFFORT, t][0]
+            torque = scratch[g, TORQUES, t][0]
             limit = program.actuator[b, g, P_LIMIT][0]
             for i in range(width):
                 fraction = wp.abs(torque[i]) / wp.max(limit[i], least_force)

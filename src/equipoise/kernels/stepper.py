@@ -8,6 +8,7 @@ from typing import Any
 
 import warp as wp
 
+from equipoise.kernels.actuators import make_actuators
 from equipoise.kernels.articulated import (
     ACCELERATION,
     BUSY,
@@ -28,13 +29,12 @@ from equipoise.kernels.articulated import (
     VELOCITY,
     make_articulated,
 )
-from equipoise.kernels.drives import make_drives
+from equipoise.kernels.contact import LANE, ROOT_GROUP, make_contact
 from equipoise.kernels.ground import make_ground
 from equipoise.kernels.lane_matrices import make_lane_matrices
 from equipoise.kernels.lane_state import make_lane_state
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
-from equipoise.kernels.touch import LANE, ROOT_GROUP, make_touch
 
 # A step is tried again if contact would pull or an actuator go beyond its limit, but
 # not more often than this.
@@ -66,12 +66,13 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     Program, place, weigh, handle = tree.Program, tree.place, tree.weigh, tree.handle
     load_of, hand_down = tree.load_of, tree.hand_down
     solve_free, accelerate = tree.solve_free, tree.accelerate
-    drives = make_drives(scalar, width)
-    drive, strain, move = drives.drive, drives.strain, drives.move
-    touch = make_touch(scalar, width)
-    Points, press, feel = touch.Points, touch.press, touch.feel
-    react, settle = touch.react, touch.settle
-    arm_of, pull = touch.arm_of, touch.pull
+    actuators = make_actuators(scalar, width)
+    actuate, check_limits = actuators.actuate, actuators.check_limits
+    integrate_joints = actuators.integrate_joints
+    contact = make_contact(scalar, width)
+    Points, predict, resolve = contact.Points, contact.predict, contact.resolve
+    react, commit = contact.react, contact.commit
+    arm_of, pull = contact.arm_of, contact.pull
     robot_of = make_lane_state(scalar, width).robot_of
     Ground = make_ground(scalar).Ground
     Rows = wp.types.vector(length=width, dtype=wp.int32)
@@ -262,7 +263,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 terrain = int(0)
                 if ground.terrain.shape[0] > 1:
                     terrain = terrain_of(program, ground, block, points.number[k, LANE])
-                press(points, k, ground, terrain, dt, again, block, raw, work, t)
+                predict(points, k, ground, terrain, dt, again, block, raw, work, t)
             for k in range(world.pushes):
                 push(world, k, block, time, raw, t)
             for back in range(1, world.robot_groups):
@@ -281,7 +282,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                             )
                 load = load_of(g, scratch, t)
                 command = scratch[g, COMMAND, t]
-                drive(
+                actuate(
                     program, g, d, inertia, load, extra, command, dt, again, scratch, t
                 )
                 hand_down(program, g, scratch, raw, t)
@@ -289,10 +290,10 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             wrong = int(0)
             for g in range(1, world.robot_groups):
                 rate = accelerate(program, g, scratch, raw, t)
-                wrong = wrong + strain(program, g, d, rate, scratch, t)
+                wrong = wrong + check_limits(program, g, d, rate, scratch, t)
             for k in range(points.count):
                 if points.number[k, ROOT_GROUP] == 0:
-                    wrong = wrong + feel(points, k, raw, work, t)
+                    wrong = wrong + resolve(points, k, raw, work, t)
             if wrong == 0:
                 break
         sizes = Lanes()
@@ -301,7 +302,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             carried = dot(scratch[g, HANDLE, t], scratch[g, ACCELERATION, t])
             carried = carried + dot(scratch[g, HANDLE_TURN, t], scratch[g, SPIN, t])
             carried = carried + load_of(g, scratch, t)
-            move(program, g, d, rate, carried, dt, scratch, t)
+            integrate_joints(program, g, d, rate, carried, dt, scratch, t)
             sizes = sizes + wp.abs(rate)
         sizes = sizes + size_of(scratch, 0, t)
         integrate_free(0, dt, scratch, t)
@@ -313,8 +314,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             integrate_free(g, dt, scratch, t)
         for k in range(points.count):
             if points.number[k, ROOT_GROUP] != 0:
-                feel(points, k, raw, work, t)
-            settle(points, k, dt, block, work, t)
+                resolve(points, k, raw, work, t)
+            commit(points, k, dt, block, work, t)
         return sizes
 
     return SimpleNamespace(

@@ -173,8 +173,8 @@ def _actuators(
 
 
 def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
+    from equipoise.kernels.contact import GROUND
     from equipoise.kernels.scene import PointArrays
-    from equipoise.kernels.touch import GROUND
 
     base = world.material
     if materials is None:

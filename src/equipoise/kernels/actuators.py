@@ -1,8 +1,9 @@
-"""What drives do in one step: servo, friction, limits and stops, linearly implicit.
+"""Actuators in one step: servo, friction, limits and stops, linearly implicit.
 
-An effort that depends on the joint's position and velocity is evaluated at the end of
-the step: effort = explicit - implicit × acceleration. The implicit part adds to the
-inertia of the joint, so that no gain is too stiff for the time step.
+The second line of Eq. (1) of [Sariyildiz2015], J q̈ + friction + disturbance = torque. A
+torque that depends on the joint's position and velocity is evaluated at the end of the
+step: torque = explicit - implicit × acceleration. The implicit part adds to the inertia
+of the joint, so that no gain is too stiff for the time step.
 """
 
 # Kernel bodies are in Warp's own language, which mypy misreads.
@@ -15,7 +16,6 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     ANCHOR,
-    EFFORT,
     FORCED,
     JOINT,
     P_BRISTLE,
@@ -26,6 +26,7 @@ from equipoise.kernels.articulated import (
     P_STOP,
     SLIP,
     SOLUTION,
+    TORQUES,
     make_articulated,
 )
 from equipoise.kernels.lanes import make_lanes
@@ -37,19 +38,20 @@ STOP_TIME = 0.005
 BRISTLE_DAMPING = 0.7
 # A joint that moves less than this does not move at all [kg m² or kg].
 LEAST_INERTIA = 1e-10
-# An effort this much above its limit is rounding.
+# A torque this much above its limit is rounding.
 SLACK = 1e-9
 
 
 @once
-def make_drives(scalar: Any, width: int) -> SimpleNamespace:
+def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     """Return what is done with a group of joints in a step.
 
-    - ``drive(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
-      decide on efforts, and keep what ``hand_down`` of the tree needs
-    - ``strain(program, g, b, rate, scratch, t)``: how many drives would go beyond
-      their limits; when the step is tried ``again`` they are held at them
-    - ``move(program, g, b, rate, carried, dt, scratch, t)``: integrate over the step
+    - ``actuate(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
+      find the torques, and keep what ``hand_down`` of the tree needs
+    - ``check_limits(program, g, b, rate, scratch, t)``: how many actuators would go
+      beyond their limits; when the step is tried ``again`` they are held at them
+    - ``integrate_joints(program, g, b, rate, carried, dt, scratch, t)``: position and
+      velocity at the end of the step
     """
     lanes = make_lanes(scalar, width)
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
@@ -64,7 +66,7 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
     slack = scalar(1.0 + SLACK)
 
     @wp.func
-    def drive(
+    def actuate(
         program: Program,
         g: int,
         b: int,
@@ -127,16 +129,16 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         others = slip - wp.cw_mul(friction[0], velocity) + limit[2] + stopping + extra
         others_implicit = dt * friction[0] + slip_implicit + stopping_implicit
 
-        # the drive itself: explicit in position and implicit in velocity adds no
+        # the servo: explicit in position and implicit in velocity adds no
         # damping of its own; dt × stiffness at least keeps it stable for any inertia
-        grip = wp.max(gain[1], dt * gain[0])
-        effort = (
+        servo_damping = wp.max(gain[1], dt * gain[0])
+        torque = (
             command[2]
             + wp.cw_mul(gain[0], command[0] - position)
             + wp.cw_mul(gain[1], command[1])
-            - wp.cw_mul(grip, velocity)
+            - wp.cw_mul(servo_damping, velocity)
         )
-        implicit = dt * grip
+        implicit = dt * servo_damping
         total = own + others_implicit + implicit
         per = Lanes()
         forced = Lanes()
@@ -144,8 +146,8 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
             forced = scratch[g, FORCED, t][0]
         for i in range(width):
             # at first a guess: the joint yields, what it hangs on does not
-            rate = (effort[i] + others[i] - load[i]) / wp.max(total[i], least_inertia)
-            guess = effort[i] - implicit[i] * rate
+            rate = (torque[i] + others[i] - load[i]) / wp.max(total[i], least_inertia)
+            guess = torque[i] - implicit[i] * rate
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
             within = wp.min(wp.max(guess, most_down), most_up)
@@ -154,7 +156,7 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
                 within = wp.where(forced[i] > zero, most_up, most_down)
                 held = False
             # no limit may hide a command that is no number
-            effort[i] = wp.where(held, effort[i], within + (guess - guess))
+            torque[i] = wp.where(held, torque[i], within + (guess - guess))
             implicit[i] = wp.where(held, implicit[i], zero)
             all_in = own[i] + others_implicit[i] + implicit[i]
             # what has no inertia has no acceleration of its own
@@ -163,14 +165,14 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         wanted = wp.cw_mul(mode[0], command[0] - ahead) / dt
         wanted = (wanted + wp.cw_mul(mode[1], command[1] - velocity)) / dt
         scratch[g, SOLUTION, t] = wp.matrix_from_rows(
-            per, effort + others - load, wanted
+            per, torque + others - load, wanted
         )
-        scratch[g, EFFORT, t] = wp.matrix_from_rows(effort, implicit, others)
+        scratch[g, TORQUES, t] = wp.matrix_from_rows(torque, implicit, others)
         scratch[g, FORCED, t] = wp.matrix_from_rows(forced, others_implicit, slides)
         scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, Lanes())
 
     @wp.func
-    def strain(
+    def check_limits(
         program: Program,
         g: int,
         b: int,
@@ -180,8 +182,8 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
     ) -> int:
         limit = program.actuator[b, g, P_LIMIT]
         mode = program.actuator[b, g, P_MODE]
-        effort = scratch[g, EFFORT, t]
-        given = effort[0] - wp.cw_mul(effort[1], rate)
+        torque = scratch[g, TORQUES, t]
+        given = torque[0] - wp.cw_mul(torque[1], rate)
         beyond = int(0)
         worst = Lanes()
         for i in range(width):
@@ -197,7 +199,7 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         return beyond
 
     @wp.func
-    def move(
+    def integrate_joints(
         program: Program,
         g: int,
         b: int,
@@ -211,13 +213,13 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
         rotor = program.actuator[b, g, P_GAIN][2]
         bristle = program.actuator[b, g, P_BRISTLE]
         free = program.actuator[b, g, P_MODE][2]
-        effort = scratch[g, EFFORT, t]
+        torque = scratch[g, TORQUES, t]
         forced = scratch[g, FORCED, t]
         slip = scratch[g, SLIP, t]
         velocity = joint[1] + dt * rate
         position = joint[0] + dt * velocity
-        others = effort[2] - wp.cw_mul(forced[1], rate)
-        servo = effort[0] - wp.cw_mul(effort[1], rate)
+        others = torque[2] - wp.cw_mul(forced[1], rate)
+        servo = torque[0] - wp.cw_mul(torque[1], rate)
         # what a prescribed motion takes: all that the joint carries, rotor included
         needed = carried + wp.cw_mul(rotor, rate) - others
         given = wp.cw_mul(free, servo) + wp.cw_mul(Lanes(one) - free, needed)
@@ -230,7 +232,9 @@ def make_drives(scalar: Any, width: int) -> SimpleNamespace:
             )
             anchor[i] = wp.where(forced[2, i] >= zero, bent, anchor[i])
         scratch[g, JOINT, t] = wp.matrix_from_rows(position, velocity, rate)
-        scratch[g, EFFORT, t] = wp.matrix_from_rows(given, others, carried)
+        scratch[g, TORQUES, t] = wp.matrix_from_rows(given, others, carried)
         scratch[g, ANCHOR, t] = wp.matrix_from_rows(anchor, Lanes(), Lanes())
 
-    return SimpleNamespace(drive=drive, strain=strain, move=move)
+    return SimpleNamespace(
+        actuate=actuate, check_limits=check_limits, integrate_joints=integrate_joints
+    )

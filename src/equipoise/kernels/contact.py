@@ -4,8 +4,12 @@ A point in the ground is held by a spring and a damper in three directions, Eq.
 (46–48) of [Sariyildiz2015], from an anchor that stays where the point first touched.
 Forces are those at the end of the step: force = explicit - implicit × acceleration of
 the point; the implicit part is added to the inertia of the body like a mass. If the
-tangential force would leave the friction cone, it is scaled back to it, which opposes
-the motion and is the same in all directions, and the anchor is dragged along.
+tangential force would leave the friction cone, it is scaled back to it, Eq. (49–50)
+corrected: friction opposes the slip and is the same in all directions, and the anchor
+slips along.
+
+A step *predicts* how each point touches and the explicit force, *resolves* the forces
+once the accelerations are known, and *commits* them when no contact pulls.
 """
 
 # Kernel bodies are in Warp's own language, which mypy misreads.
@@ -40,20 +44,31 @@ from equipoise.kernels.articulated import (
 from equipoise.kernels.ground import make_ground
 from equipoise.kernels.once import once
 
-# What is known of a point during a step: (how it touches, whether it lets go, -); place
-# in the world, and from the base; unit normal; explicit force; (implicit along the
-# surface, implicit along the normal minus that, -); velocity over the surface, and of
-# the surface; acceleration that speeds alone cause; the force that comes out.
-STATUS, PLACE, ARM, NORMAL, PUSH, IMPLICIT, SPEED, CARRIED, DRIFT, RESULT = range(10)
+# What is known of a point during a step: (contact mode, whether it is released, -);
+# position in the world, and from the base; unit normal; explicit force; (implicit part
+# along the surface, that along the normal less it, -); velocity over the surface, and
+# of the surface; acceleration that velocities alone cause; the resulting force.
+(
+    STATUS,
+    PLACE,
+    ARM,
+    NORMAL,
+    EXPLICIT,
+    IMPLICIT,
+    RELATIVE_VELOCITY,
+    SURFACE_VELOCITY,
+    DRIFT,
+    RESULT,
+) = range(10)
 WORK = 10
 
-# What is kept of a point from step to step: (how it touches, -, -); where it is held;
-# velocity along the surface; the force on it.
-HOW, ANCHOR, BEFORE, PRESSURE = range(4)
+# What is kept of a point from step to step: (contact mode, -, -); its anchor; its
+# tangential velocity; the force on it.
+CONTACT_MODE, ANCHOR, LAST_VELOCITY, CONTACT_FORCE = range(4)
 STATE = 4
 
-# How a point touches: not at all, or it rests or slides on its surface.
-AWAY, STICKS, SLIDES = 0.0, 1.0, 2.0
+# Contact modes.
+OPEN, STICKING, SLIPPING = 0.0, 1.0, 2.0
 
 # Columns of the numbers of a point, and of its figures: place in the body; (stiffness,
 # damping, -); (static friction, dynamic friction, -).
@@ -69,15 +84,15 @@ GROUND = -1
 
 
 @once
-def make_touch(scalar: Any, width: int) -> SimpleNamespace:
+def make_contact(scalar: Any, width: int) -> SimpleNamespace:
     """Return the struct ``Points`` and what is done with points in a step.
 
-    - ``press(points, k, ground, terrain, dt, again, block, raw, work, t)``: find out
+    - ``predict(points, k, ground, terrain, dt, again, block, raw, work, t)``: find out
       how point k touches, and add it to the inertia and force of its body; nothing
       is kept yet, so that a step can be tried ``again``
-    - ``feel(points, k, raw, work, t)``: the force that comes out; true if it pulls, in
-      which case the point lets go when the step is tried again
-    - ``settle(points, k, dt, block, work, t)``: keep what came out
+    - ``resolve(points, k, raw, work, t)``: the resulting force; true if it pulls, in
+      which case the point is released when the step is tried again
+    - ``commit(points, k, dt, block, work, t)``: keep the result for the next step
     - ``react(points, k, raw, work, t)``: hand the force to the box that is touched
     - ``arm_of(raw, g, lane, t, local)``: where a point of a body is, from the base
     - ``pull(raw, g, lane, t, arm, force)``: let a force act on such a point
@@ -90,7 +105,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
     zero = scalar(0.0)
     one = scalar(1.0)
     tiny = scalar(1e-30)
-    away, sticks, slides = scalar(AWAY), scalar(STICKS), scalar(SLIDES)
+    is_open, sticking, slipping = scalar(OPEN), scalar(STICKING), scalar(SLIPPING)
 
     @wp.struct
     class Points:
@@ -136,7 +151,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def in_block(at: vec3, half: vec3, below: scalar) -> Touch:
-        """Return how deep a point, given in axes of a block, is in it.
+        """Return mode deep a point, given in axes of a block, is in it.
 
         A block that stands on the ground cannot be touched from below: soles that sink
         into the ground are still beside it.
@@ -202,7 +217,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         add(raw, g, INERTIA_OFF, lane, t, inertia_off)
 
     @wp.func
-    def press(
+    def predict(
         points: Points,
         k: int,
         ground: Ground,
@@ -222,7 +237,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         place = arm + get(raw, points.number[k, ROOT_GROUP], POSITION, root_lane, t)
         touch = Touch()
         against = points.number[k, SURFACE]
-        moving = vec3()
+        surface_velocity = vec3()
         if against == GROUND:
             touch = surface(ground, terrain, place)
         else:
@@ -241,73 +256,75 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
                 touch = in_block(at, half, zero)
                 n = touch.normal
                 touch.normal = n[0] * x + n[1] * y + n[2] * z
-                moving = get(raw, bg, VELOCITY, bl, t) + wp.cross(
+                surface_velocity = get(raw, bg, VELOCITY, bl, t) + wp.cross(
                     get(raw, bg, OMEGA, bl, t), d
                 )
         if touch.depth <= zero:
-            work[k, STATUS, t] = vec3(away, zero, zero)
+            work[k, STATUS, t] = vec3(is_open, zero, zero)
             return
-        lets_go = zero
+        released = zero
         if again > 0:
-            lets_go = work[k, STATUS, t][1]
+            released = work[k, STATUS, t][1]
         omega = get(raw, g, OMEGA, lane, t)
-        speed = get(raw, g, VELOCITY, lane, t) + wp.cross(omega, arm)
-        drift = wp.cross(omega, speed)
+        velocity = get(raw, g, VELOCITY, lane, t) + wp.cross(omega, arm)
+        drift = wp.cross(omega, velocity)
         normal = touch.normal
-        how = points.state[block, k, HOW][0]
+        mode = points.state[block, k, CONTACT_MODE][0]
         stretch = vec3()
-        if how != away:
+        if mode != is_open:
             stretch = points.state[block, k, ANCHOR] - place
         spring = points.figure[p, k, SPRING]
         friction = points.figure[p, k, FRICTION]
         # explicit in position and implicit in velocity adds no damping of its own;
         # damping of dt × stiffness at least keeps it stable for any mass
-        grip = wp.max(spring[1], dt * spring[0])
-        relative = speed - moving
+        damping = wp.max(spring[1], dt * spring[0])
+        relative = velocity - surface_velocity
         closing = wp.dot(normal, relative)
-        lift = wp.max(spring[0] * touch.depth - grip * closing, zero)
-        if lets_go > zero:
-            lift = zero
+        # Eq. (48): the ground pushes and never pulls
+        normal_force = wp.max(spring[0] * touch.depth - damping * closing, zero)
+        if released > zero:
+            normal_force = zero
         sliding = relative - closing * normal
         stretch = spring[0] * (stretch - wp.dot(normal, stretch) * normal)
-        drag = stretch - grip * sliding
+        tangential_force = stretch - damping * sliding
+        # Eq. (46–47), as they would be at the end of the step
         trial = stretch - (spring[1] + dt * spring[0]) * sliding
         size = wp.length(trial)
-        most = friction[1] * lift
-        holds = wp.where(how == slides, most, friction[0] * lift)
-        stiff = wp.where(lift > zero, dt * grip, zero)
+        slip_limit = friction[1] * normal_force
+        stick_limit = wp.where(mode == slipping, slip_limit, friction[0] * normal_force)
+        stiff = wp.where(normal_force > zero, dt * damping, zero)
         along = stiff
-        if size >= holds:
-            share = most / wp.max(size, tiny)
+        if size >= stick_limit:  # Eq. (49–50): slip
+            share = slip_limit / wp.max(size, tiny)
             along = share * stiff
-            drag = share * trial
-            if how == slides:
-                # a point that gathers speed is held no more than one that does not
-                gained = sliding - points.state[block, k, BEFORE]
+            tangential_force = share * trial
+            if mode == slipping:
+                # a point that gathers velocity is held no more than one that does not
+                gained = sliding - points.state[block, k, LAST_VELOCITY]
                 gained = gained - wp.dot(normal, gained) * normal
                 fast = wp.length(sliding)
                 steady = wp.max(one - wp.length(gained) / wp.max(fast, tiny), zero)
-                drag = drag + (steady * along / dt) * gained
-            how = slides
+                tangential_force = tangential_force + (steady * along / dt) * gained
+            mode = slipping
         else:
-            how = sticks
+            mode = sticking
         beyond = stiff - along
-        push = lift * normal + drag
+        push = normal_force * normal + tangential_force
         push = push - along * drift - beyond * wp.dot(normal, drift) * normal
         pull(raw, g, lane, t, arm, push)
         add_mass(raw, g, lane, t, along, beyond, arm, normal)
-        work[k, STATUS, t] = vec3(how, lets_go, zero)
+        work[k, STATUS, t] = vec3(mode, released, zero)
         work[k, PLACE, t] = place
         work[k, ARM, t] = arm
         work[k, NORMAL, t] = normal
-        work[k, PUSH, t] = push
+        work[k, EXPLICIT, t] = push
         work[k, IMPLICIT, t] = vec3(along, beyond, zero)
-        work[k, SPEED, t] = relative
-        work[k, CARRIED, t] = moving
+        work[k, RELATIVE_VELOCITY, t] = relative
+        work[k, SURFACE_VELOCITY, t] = surface_velocity
         work[k, DRIFT, t] = drift
 
     @wp.func
-    def feel(
+    def resolve(
         points: Points,
         k: int,
         raw: wp.array3d[scalar],
@@ -315,7 +332,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         t: int,
     ) -> int:
         status = work[k, STATUS, t]
-        if status[0] == away:
+        if status[0] == is_open:
             work[k, RESULT, t] = vec3()
             return 0
         g = points.number[k, GROUP]
@@ -328,7 +345,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         # from here on the acceleration of the point itself
         work[k, DRIFT, t] = work[k, DRIFT, t] + gained
         force = (
-            work[k, PUSH, t]
+            work[k, EXPLICIT, t]
             - implicit[0] * gained
             - implicit[1] * wp.dot(normal, gained) * normal
         )
@@ -350,7 +367,7 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         if against == GROUND:
             return
         bg = points.block_number[against, BLOCK_GROUP]
-        if bg < 0 or work[k, STATUS, t][0] == away:
+        if bg < 0 or work[k, STATUS, t][0] == is_open:
             return
         bl = points.block_number[against, BLOCK_LANE]
         force = work[k, RESULT, t]
@@ -358,43 +375,49 @@ def make_touch(scalar: Any, width: int) -> SimpleNamespace:
         pull(raw, bg, bl, t, d, -force)
 
     @wp.func
-    def settle(
+    def commit(
         points: Points, k: int, dt: scalar, block: int, work: wp.array3d[vec3], t: int
     ) -> None:
-        how = work[k, STATUS, t][0]
+        mode = work[k, STATUS, t][0]
         force = work[k, RESULT, t]
-        before = points.state[block, k, HOW][0]
-        points.state[block, k, HOW] = vec3(how, zero, zero)
-        points.state[block, k, PRESSURE] = force
-        if how == away:
+        before = points.state[block, k, CONTACT_MODE][0]
+        points.state[block, k, CONTACT_MODE] = vec3(mode, zero, zero)
+        points.state[block, k, CONTACT_FORCE] = force
+        if mode == is_open:
             return
         normal = work[k, NORMAL, t]
-        relative = work[k, SPEED, t]
-        moving = work[k, CARRIED, t]
+        relative = work[k, RELATIVE_VELOCITY, t]
+        surface_velocity = work[k, SURFACE_VELOCITY, t]
         place = work[k, PLACE, t]
-        if how == slides:
+        if mode == slipping:
             # the anchor goes along, as far behind as the force bends the spring
             p = wp.min(block, points.figure.shape[0] - 1)
             spring = points.figure[p, k, SPRING]
             after = relative + dt * work[k, DRIFT, t]
-            drag = force + spring[1] * after
-            drag = drag - wp.dot(normal, drag) * normal
-            place = place + dt * (after + moving) + drag / spring[0]
+            tangential_force = force + spring[1] * after
+            tangential_force = (
+                tangential_force - wp.dot(normal, tangential_force) * normal
+            )
+            place = (
+                place + dt * (after + surface_velocity) + tangential_force / spring[0]
+            )
             points.state[block, k, ANCHOR] = place
-        elif before == away:
-            points.state[block, k, ANCHOR] = place + dt * moving
+        elif before == is_open:
+            points.state[block, k, ANCHOR] = place + dt * surface_velocity
         else:
             # stays where it is, on a box that may move
             anchor = points.state[block, k, ANCHOR]
-            points.state[block, k, ANCHOR] = anchor + dt * moving
-        points.state[block, k, BEFORE] = relative - wp.dot(normal, relative) * normal
+            points.state[block, k, ANCHOR] = anchor + dt * surface_velocity
+        points.state[block, k, LAST_VELOCITY] = (
+            relative - wp.dot(normal, relative) * normal
+        )
 
     return SimpleNamespace(
         Points=Points,
-        press=press,
-        feel=feel,
+        predict=predict,
+        resolve=resolve,
         react=react,
-        settle=settle,
+        commit=commit,
         arm_of=arm_of,
         pull=pull,
         get=get,
