@@ -22,7 +22,7 @@ for row in parts:
     print(f"{row:10s}" + "".join(cells))
 
 weight = equations.gravity[2]
-print(f"weight on the base's z: {weight:.2f} N = {robot.mass:.1f} kg · 9.81 m/s²")
+print(f"weight on the base's z: {weight:.2f} N = {robot.mass:.1f} kg · 9.80665 m/s²")
 knee = equations.coordinates.index("left_knee")
 print(f"left knee: gravity {equations.gravity[knee]:.2f} Nm, ", end="")
 print(f"Coriolis and centrifugal {equations.coriolis[knee]:.2f} Nm")

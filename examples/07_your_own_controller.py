@@ -35,7 +35,7 @@ class LeanBack(eq.Controller[eq.Measurement]):
 
     def __init__(self, robot: eq.Robot, period: float) -> None:
         self.period, self.height = period, eq.com(robot, robot.standing)[2]
-        self.least_load = 0.5 * 9.81 * robot.mass  # with less it does not stand yet
+        self.least_load = 0.5 * 9.80665 * robot.mass  # with less it does not stand yet
         self.ankles = [
             robot.model.joints[robot.joint_id(f"{side}_ankle_pitch")].idx_v - 6
             for side in ("left", "right")

@@ -45,5 +45,5 @@ print(f"{len(fell)} of {COUNT} fell, the first at {speeds[fell].min():.2f} m/s")
 
 com = eq.com(robot, q)
 toe = eq.support_polygon(robot, q)[:, 0].max()
-limit = np.sqrt(9.81 / com[2]) * (toe - com[0])
+limit = np.sqrt(9.80665 / com[2]) * (toe - com[0])
 print(f"a point mass would from {limit:.2f} m/s on")

@@ -20,7 +20,7 @@ class Drop(TrialOptions):
     """Drop a robot onto its feet; report the impact and whether it stays up."""
 
     height: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
-    """Of the soles above the ground [m]; a tenth of the legs if not given."""
+    """Height of the soles above the ground [m]; default: a tenth of the legs."""
 
     def run(self) -> int:
         """Simulate, print, write."""

@@ -39,7 +39,7 @@ class Film:
     """Where the camera looks from."""
 
     size: Annotated[tuple[int, int], tyro.conf.arg(metavar="W H")] = (960, 540)
-    """Of the pictures [px]."""
+    """Width and height of the pictures [px]."""
 
     fps: Annotated[float | None, tyro.conf.arg(metavar="HZ")] = None
     """Pictures a second; 20 in a GIF and 30 in an MP4 unless given."""
@@ -48,22 +48,22 @@ class Film:
     """Seconds of the run in one second of the film."""
 
     begin: Annotated[float, tyro.conf.arg(name="from", metavar="S")] = 0.0
-    """Leave out what was before [s]."""
+    """Start of the part that is filmed [s]."""
 
     end: Annotated[float, tyro.conf.arg(name="to", metavar="S")] = math.inf
-    """Leave out what was after [s]."""
+    """End of the part that is filmed [s]."""
 
     at: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
     """When a single picture is taken [s]; in the middle unless given."""
 
     still: bool = False
-    """Keep the camera where it is; it follows the robot unless asked to."""
+    """Keep the camera in place instead of following the robot."""
 
     see_through: bool = False
     """Draw the robot translucent."""
 
     title: Annotated[str | None, tyro.conf.arg(metavar="WORDS")] = None
-    """Words on the pictures; what happened in the run unless given."""
+    """Caption; default: what happened in the run."""
 
     force: bool = False
     """Replace a file that exists."""

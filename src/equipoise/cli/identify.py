@@ -55,26 +55,26 @@ class Identify:
     """Standard deviation of the model's centres of mass, each coordinate [m]."""
 
     mass_doubt: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """Standard deviation of the model's masses, as a share of each."""
+    """Standard deviation of the model's masses, as a fraction of each."""
 
     offset_doubt: Annotated[
         tuple[float, float, float] | None, tyro.conf.arg(metavar="N N NM")
     ] = None
-    """Standard deviation of the sensors' offsets: force sideways, force upwards [N],
+    """Standard deviation of the sensors' offsets: lateral force, vertical force [N],
     torque [Nm]."""
 
     noise: Annotated[
         tuple[float, float, float] | None, tyro.conf.arg(metavar="N NM RAD")
     ] = None
-    """Of a sample of force [N] and torque [Nm], and of joints [rad]; as the log shows
-    if not given."""
+    """Standard deviation of a sample: force [N], torque [Nm], joint position [rad];
+    default: as the log shows."""
 
     level: Annotated[float | None, tyro.conf.arg(metavar="RAD")] = None
-    """Standard deviation of the soles' tilt against the level [rad]; as forces
-    sideways show if not given."""
+    """Standard deviation of the soles' tilt against the level [rad]; default: as
+    lateral forces show."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Of the bootstrap that judges whether the new model is better."""
+    """Seed of the bootstrap that judges whether the new model is better."""
 
     settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML to use instead of the one beside the robot file."""

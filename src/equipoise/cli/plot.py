@@ -42,20 +42,20 @@ class Plot:
     velocity, ground; or all. list prints what they are."""
 
     begin: Annotated[float, tyro.conf.arg(name="from", metavar="S")] = 0.0
-    """Leave out what was before [s]."""
+    """Start of the part that is drawn [s]."""
 
     end: Annotated[float, tyro.conf.arg(name="to", metavar="S")] = math.inf
-    """Leave out what was after [s]."""
+    """End of the part that is drawn [s]."""
 
     joints: Annotated[str | None, tyro.conf.arg(metavar="NAMES")] = None
     """Joints, comma-separated, for torques, joints and velocity; those with the
     largest if not given."""
 
     width: Annotated[float | None, tyro.conf.arg(metavar="MM")] = None
-    """Of the figure [mm]; 180 if not given, two columns of a paper."""
+    """Width of the figure [mm]; default: 180, two columns of a paper."""
 
     height: Annotated[float | None, tyro.conf.arg(metavar="MM")] = None
-    """Of the figure [mm]; what the charts need if not given."""
+    """Height of the figure [mm]; default: what the charts need."""
 
     dpi: Annotated[float, tyro.conf.arg(metavar="DPI")] = 200.0
     """Dots per inch of a PNG."""

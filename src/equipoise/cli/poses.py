@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poses:
-    """Choose balanced poses that tell most about the centre of mass."""
+    """Choose the balanced poses that determine the centre of mass best."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
     """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
@@ -29,10 +29,10 @@ class Poses:
     """How many poses."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Of all that is random."""
+    """Seed of all random numbers."""
 
     stances: Annotated[int, tyro.conf.arg(metavar="N")] = 1
-    """In how many placements of the feet; the robot need not step for one."""
+    """Number of placements of the feet; with one the robot need not step."""
 
     candidates: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
     """Random poses to choose from."""

@@ -9,7 +9,7 @@ from equipoise.cli.console import make_console, make_table
 
 @dataclass(frozen=True)
 class Robots:
-    """List the robots that come with Equipoise."""
+    """List the robots that are included."""
 
     def run(self) -> int:
         """Print the table."""

@@ -44,7 +44,7 @@ class RunOptions:
     """Time step [s]."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Of all that is random: rough ground has another shape with another seed."""
+    """Seed of all random numbers, such as the shape of rough ground."""
 
     payload: Annotated[
         tuple[str, ...],

@@ -28,13 +28,13 @@ class View:
     catalogue name, or a path to a URDF, MJCF or DH (TOML) file."""
 
     robot: Annotated[str | None, tyro.conf.arg(metavar="ROBOT")] = None
-    """The robot that the bag or CSV file is of."""
+    """Robot of a bag or CSV file that does not describe it."""
 
     settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML to use instead of the one beside the robot file."""
 
     port: Annotated[int, tyro.conf.arg(metavar="N")] = 8080
-    """Where the page is served; the next that is free if it is busy."""
+    """Port of the page; the next free one if it is busy."""
 
     host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
     """Address to serve on. Only this machine can reach the default."""
@@ -43,7 +43,7 @@ class View:
     """Open the page in the browser."""
 
     seconds: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
-    """Serve for so long [s]; until Ctrl-C if not given."""
+    """How long to serve [s]; default: until Ctrl-C."""
 
     def run(self) -> int:
         """Load, serve, and wait for Ctrl-C."""

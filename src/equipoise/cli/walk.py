@@ -28,29 +28,29 @@ class Walk(RunOptions):
     """Plan a walk, solve the joints for an exact centre of mass, and prove it."""
 
     steps: Annotated[int, tyro.conf.arg(metavar="N")] = 6
-    """How many; the last brings the feet together."""
+    """Number of steps; the last brings the feet together."""
 
     length: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
-    """Of a step, from foot to foot [m]; negative walks backward. A share of the legs,
-    and what joints allow, if not given."""
+    """Step length, from foot to foot [m]; negative walks backward. Default: a fraction
+    of the legs, and what joints allow."""
 
     sideways: Annotated[float, tyro.conf.arg(metavar="M")] = 0.0
-    """By which the leading foot steps out to the left [m]."""
+    """Lateral step of the leading foot, to the left [m]."""
 
     turn: Annotated[float, tyro.conf.arg(metavar="DEG")] = 0.0
-    """To the left with each step [degrees]."""
+    """Turn to the left with each step [degrees]."""
 
     step_time: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
-    """From one touch-down to the next [s]."""
+    """Step time, from one touch-down to the next [s]."""
 
-    double_support: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
-    """Share of a step with both feet on the ground."""
+    double_support: Annotated[float | None, tyro.conf.arg(metavar="FRACTION")] = None
+    """Fraction of a step with both feet on the ground."""
 
     clearance: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
-    """Of the swing foot above the ground [m]."""
+    """Clearance of the swing foot above the ground [m]."""
 
     com_height: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
-    """Of the centre of mass above the ground [m]."""
+    """Height of the centre of mass above the ground [m]."""
 
     first: Literal["left", "right"] = "right"
     """The foot that swings first."""
@@ -68,7 +68,7 @@ class Walk(RunOptions):
     """Take the nearest CoM height that can be followed, if the one wanted cannot."""
 
     servo: bool = False
-    """Joints are servos with the limits of the drives, not ideal."""
+    """Use servos with the limits of the actuators instead of ideal joints."""
 
     paper: bool = False
     """The experiment of [Sanliturk2024] instead, itu-biped only: its gait by its own

@@ -1,9 +1,9 @@
 """Forward dynamics of a tree in one sweep out, one in and one out again.
 
-The articulated-body algorithm (Table 7.1 of [Featherstone2008]) in world axes, about the
-origin of the floating base as it is now: all bodies share one frame, so that inertias and
-forces are handed down by adding them, without transforming them. 6-D vectors are linear
-first.
+The articulated-body algorithm (Table 7.1 of [Featherstone2008]) in world axes, about
+the origin of the floating base as it is now: all bodies share one frame, so that
+inertias and forces are handed down by adding them, without transforming them. 6-D
+vectors are linear first.
 
 What is known of a group of bodies lies in working memory, ``scratch[group, slot,
 thread]``. Row ``program.groups`` is a place to gather things of other lanes.
