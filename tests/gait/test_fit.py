@@ -105,3 +105,11 @@ def test_a_leg_with_too_few_joints_is_refused() -> None:
     """Robots that cannot place a sole anyhow are told so."""
     with pytest.raises(EquipoiseError, match="at least six"):
         fit_walk(eq.load("three-link"), 2)
+
+
+def test_an_option_that_does_not_exist_is_named_with_the_nearest() -> None:
+    """fit_walk names itself, the option and the one that was probably meant."""
+    with pytest.raises(
+        EquipoiseError, match=r"fit_walk has no option 'step_length' \(did you mean"
+    ):
+        fit_walk(eq.load("humanoid"), step_length=0.2)

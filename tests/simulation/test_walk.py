@@ -197,3 +197,45 @@ def test_figures_of_the_gait_are_plain() -> None:
     assert figures["length_m"] == gait.parameters.length
     for value in figures.values():
         assert isinstance(value, (int, float, str))
+
+
+def test_a_robot_alone_walks_as_it_stands() -> None:
+    """Robot in, walk out: motion, ground and duration are chosen to fit."""
+    robot = eq.load("itu-biped")
+    run = eq.walk(robot)
+    assert run.summary["achieved"]
+    assert run.summary["steps_done"] == 6
+
+
+def test_a_walk_takes_a_controller_and_pushes() -> None:
+    """A controller is asked every step; a push that is too hard fells the robot."""
+
+    class Counts(eq.OpenLoop):
+        asked = 0
+
+        def control(self, known: eq.State, target: eq.Target) -> eq.Command:
+            self.asked += 1
+            return super().control(known, target)
+
+    motion = planned("humanoid", 2)
+    humanoid = motion.robot
+    link = humanoid.description.root
+    push = eq.Push(link, np.array([0.0, 4000.0, 0.0]), start=1.0, duration=0.2)
+    run = eq.walk(humanoid, motion, pushes=[push])
+    assert run.summary["fell_at_s"] is not None
+    assert not run.summary["achieved"]
+    controller = Counts()
+    run = eq.walk(humanoid, motion, controller=controller)
+    assert run.summary["achieved"]
+    assert controller.asked == round(run.time[-1] / 1e-3)
+
+
+def test_durations_come_from_the_reference() -> None:
+    """A motion is simulated from its start to its end; what has no end must say so."""
+    motion = planned("humanoid", 1)
+    humanoid = motion.robot
+    run = eq.simulate(humanoid, motion)
+    assert run.time[-1] == pytest.approx(motion.duration, abs=1e-3)
+    hold = eq.Hold(eq.joint_positions(humanoid, humanoid.standing))
+    with pytest.raises(eq.EquipoiseError, match="Hold has no duration"):
+        eq.simulate(humanoid, hold)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, suggest
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import LONGEST_WALK, check_reached, targets_of
 from equipoise.gait.plan import plan_walk
@@ -43,6 +44,13 @@ def fit_walk(
     Raises:
         EquipoiseError: If no walk can be followed: when and how far off.
     """
+    options = inspect.signature(plan_walk).parameters
+    for name in asked:
+        if name not in options:
+            raise EquipoiseError(
+                f"fit_walk has no option '{name}'{suggest(name, options)}; its options "
+                f"are: adapt, {', '.join(list(options)[1:])}"
+            )
     if steps > MOST_STEPS:
         raise EquipoiseError(f"{steps} steps; at most {MOST_STEPS} are planned at once")
     problem: EquipoiseError | None = None

@@ -48,13 +48,13 @@ def plan_walk(
     Args:
         robot: The robot; it needs two legs with soles.
         steps: How many; the last of two or more brings the feet together.
-        length: Of a step, from foot to foot [m]; negative goes backward.
+        length: Step length, from foot to foot [m]; negative goes backward.
         width: Distance of the sole frames, side by side [m].
-        height: By which each step is higher than the one before [m].
-        turn: To the left with each step [rad].
-        sideways: By which the leading foot steps out, to the left [m].
-        step_time: From one touch-down to the next [s].
-        double_support: Share of a step with both feet on the ground, in [0, 1).
+        height: Height of each step above the one before [m].
+        turn: Turn to the left with each step [rad].
+        sideways: Lateral step of the leading foot, to the left [m].
+        step_time: Time from one touch-down to the next [s].
+        double_support: Fraction of a step with both feet on the ground, in [0, 1).
         start_time: Double support before the first step [s].
         stop_time: Double support after the last step [s].
         hold: At rest before and after [s].

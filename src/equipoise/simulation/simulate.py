@@ -20,7 +20,7 @@ from equipoise.log.run import Event, Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.engine import Engine
 from equipoise.simulation.falling import has_fallen, time_of_fall
-from equipoise.simulation.loop import ControlLoop, Periods, whole_steps
+from equipoise.simulation.loop import WHOLE, ControlLoop, Periods, whole_steps
 from equipoise.simulation.recorder import make_run
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.start import check_soles
@@ -60,7 +60,7 @@ def make_engine(name: str, world: World, dt: float = 1e-3) -> Engine:
 def simulate(
     world: World | Robot,
     reference: Reference,
-    seconds: float,
+    seconds: float | None = None,
     *,
     start: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
@@ -86,8 +86,9 @@ def simulate(
     Args:
         world: The robot and all that it meets; a robot alone stands on flat ground.
         reference: What is wanted over time.
-        seconds: How long.
-        start: Configuration to begin with, shape (nq,); standing unless given.
+        seconds: How long; as long as the reference lasts unless given.
+        start: Configuration to begin with, shape (nq,); where the reference begins (its
+            ``q[0]``, if it has one), or standing, unless given.
         velocity: Velocity to begin with, shape (nv,); at rest unless given.
         controller: What is done about the reference; servos alone unless given.
         sensors: What the controller is shown instead of the state.
@@ -118,7 +119,9 @@ def simulate(
     if isinstance(world, Robot):
         world = make_world(world)
     robot = world.robot
-    q = np.array(robot.standing if start is None else robot.check_q(start))
+    begins = getattr(reference, "q", None)
+    usual = robot.standing if begins is None else begins[0]
+    q = np.array(robot.check_q(usual if start is None else start))
     stood = q if upright is None else robot.check_q(upright)
     if on_feet:
         check_soles(world, q)
@@ -127,6 +130,14 @@ def simulate(
     elif getattr(engine, "world", world) is not world:
         raise EquipoiseError("the engine was made for another world")
     dt = engine.dt
+    if seconds is None:
+        lasts = getattr(reference, "duration", None)
+        if lasts is None:
+            raise EquipoiseError(
+                f"{type(reference).__name__} has no duration: say how long to "
+                "simulate, seconds=…"
+            )
+        seconds = dt * int(lasts / dt + WHOLE)
     steps = whole_steps(seconds, dt, "duration")
     control = whole_steps(control_period or dt, dt, "control period")
     record_period = max(record_period, seconds / MOST_RECORDS)

@@ -246,10 +246,6 @@ def described_world(world: World) -> dict[str, Any]:
     }
 
 
-def _com_check(name: str, drift: float, world: World, q: Array) -> dict[str, Any]:
-    return make_check(name, drift, COM_SHARE * float(com_height(world, q)), "m")
-
-
 def _weight_check(vertical_force: float, weight: float) -> dict[str, Any]:
     off = abs(vertical_force - weight)
     return make_check("vertical force is the weight", off, FORCE_SHARE * weight, "N")

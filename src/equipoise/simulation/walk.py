@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from equipoise.control.blocks import Controller
 from equipoise.errors import EquipoiseError
+from equipoise.gait.fit import fit_walk
 from equipoise.gait.gait import Gait
-from equipoise.gait.motion import Motion
-from equipoise.kinematics.terrain import Terrain
+from equipoise.gait.motion import Motion, solve
+from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
@@ -19,7 +21,7 @@ from equipoise.simulation.fall_cause import FallCause, fall_cause
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.trials import described_world, make_check, trial_world
-from equipoise.simulation.world import World
+from equipoise.simulation.world import Push, World
 
 # The mean error of the CoM that counts as exact, as a share of its height.
 COM_SHARE = 0.01
@@ -31,25 +33,31 @@ ON_THE_EDGE = 1e-4
 
 def walk(
     robot: Robot,
-    motion: Motion,
-    terrain: Terrain,
+    motion: Motion | None = None,
+    terrain: Terrain | None = None,
     *,
+    controller: Controller[Any] | None = None,
+    pushes: Sequence[Push] = (),
     mode: Mode = "position",
     engine: EngineName = "native",
     dt: float = 1e-3,
     world: World | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Let a robot walk open loop: joints follow the motion, nothing looks at balance.
+    """Let a robot walk: joints follow the motion, open loop unless controlled.
 
     Args:
         robot: The robot.
-        motion: From :func:`~equipoise.gait.motion.solve`.
-        terrain: What to walk on, as the gait knows it.
-        mode: Of the joints; ideal position control unless given.
+        motion: From :func:`~equipoise.gait.motion.solve`; six steps that fit the robot
+            unless given.
+        terrain: What to walk on, as the gait knows it; flat ground unless given.
+        controller: What is done about the motion; ideal joints or servos alone unless
+            given.
+        pushes: Forces from outside.
+        mode: Mode of the joints; ideal position control unless given.
         engine: Which engine.
         dt: Time step [s].
-        world: The robot in its world, if another is wanted than
+        world: The robot in its world, pushes included, if another is wanted than
             :func:`~equipoise.simulation.trials.trial_world`'s.
         progress: Is told the simulated time [s] now and then.
 
@@ -57,17 +65,18 @@ def walk(
         The run; ``achieved`` if all steps were done, the CoM stayed near its plan and
         the ZMP inside the soles.
     """
+    terrain = terrain or Flat()
+    if motion is None:
+        motion = solve(robot, fit_walk(robot, ground=terrain))
     if motion.robot.name != robot.name:
         raise EquipoiseError(
             f"the motion was solved for {motion.robot.name}, not for {robot.name}"
         )
-    world = world or trial_world(robot, terrain, mode)
-    seconds = dt * int(motion.duration / dt + 1e-6)
+    world = world or trial_world(robot, terrain, mode, pushes=tuple(pushes))
     run = simulate(
         world,
         motion,
-        seconds,
-        start=motion.q[0],
+        controller=controller,
         engine=engine,
         dt=dt,
         progress=progress,
