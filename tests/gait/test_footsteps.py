@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.gait.footsteps import Footstep, Footsteps
-from equipoise.gait.stairs import stairs
-from equipoise.gait.step_file import read_footsteps
-from equipoise.gait.step_matrix import from_step_matrix, step_matrix
-from equipoise.gait.walks import Move, route, standing_feet, walk
+from equipoise.gait.footsteps import (
+    Footstep,
+    Footsteps,
+    from_step_matrix,
+    read_footsteps,
+    step_matrix,
+)
+from equipoise.gait.walks import Move, route, stairs, standing_feet, walk
 from equipoise.kinematics.stance import sole_pose
 
 

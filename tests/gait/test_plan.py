@@ -12,14 +12,11 @@ import pytest
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.gait.footsteps import Footstep, Footsteps
+from equipoise.gait.com_plan import headroom, leg_reaches
+from equipoise.gait.footsteps import Footstep, Footsteps, step_matrix
 from equipoise.gait.gait import Gait
-from equipoise.gait.headroom import headroom
-from equipoise.gait.leg_reach import leg_reaches
 from equipoise.gait.plan import plan_walk
-from equipoise.gait.stairs import stairs
-from equipoise.gait.step_matrix import step_matrix
-from equipoise.gait.walks import standing_feet
+from equipoise.gait.walks import stairs, standing_feet
 from equipoise.kinematics.stance import find_stance
 from equipoise.kinematics.terrain import Slope, Stairs, rough
 

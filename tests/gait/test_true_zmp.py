@@ -12,7 +12,7 @@ import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
-from equipoise.gait.true_zmp import true_zmp, velocities
+from equipoise.gait.zmp import true_zmp, velocities
 from equipoise.simulation.world import with_payload
 
 DT = 1e-3

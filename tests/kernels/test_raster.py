@@ -5,8 +5,8 @@ import pytest
 import warp as wp
 
 from equipoise.kernels import runtime
-from equipoise.kernels.picture import make_picture
-from equipoise.kernels.raster import EMPTY, FIGURES
+from equipoise.kernels.drawing.picture import make_picture
+from equipoise.kernels.drawing.raster import EMPTY, FIGURES
 
 WIDTH, HEIGHT = 96, 64
 

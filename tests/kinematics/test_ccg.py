@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.kinematics.ccg import CcgParameters, solve_ccg
+from equipoise.kinematics.ccg import CcgParameters, solve_ccg, solve_constant_pelvis
 from equipoise.kinematics.com import com
 from equipoise.kinematics.com_targets import (
     ComSolution,
@@ -17,7 +17,6 @@ from equipoise.kinematics.com_targets import (
     Outcome,
     com_targets,
 )
-from equipoise.kinematics.constant_pelvis import solve_constant_pelvis
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.leg_geometry import NoClosedFormError
 from equipoise.kinematics.stance import sole_pose

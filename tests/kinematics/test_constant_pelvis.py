@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.ccg import solve_constant_pelvis
 from equipoise.kinematics.com import com
 from equipoise.kinematics.com_targets import ComTargets, Outcome, com_targets
-from equipoise.kinematics.constant_pelvis import solve_constant_pelvis
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.load import load

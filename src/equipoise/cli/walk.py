@@ -113,7 +113,7 @@ class Walk(RunOptions):
             "ground": world.terrain,
         }
         if self.footsteps is not None:
-            from equipoise.gait.step_file import read_footsteps
+            from equipoise.gait.footsteps import read_footsteps
             from equipoise.gait.walks import standing_feet
 
             feet = standing_feet(world.robot)

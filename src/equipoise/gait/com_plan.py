@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pinocchio as pin
+from scipy.optimize import minimize
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
-from equipoise.gait.com_motion import ComMotion
 from equipoise.gait.footsteps import Footsteps
-from equipoise.gait.gait import Gait
-from equipoise.gait.headroom import headroom
-from equipoise.gait.leg_reach import leg_reaches
-from equipoise.gait.lipm import at_rest_at_both_ends
+from equipoise.gait.gait import Gait, GaitTable
+from equipoise.gait.lipm import ComMotion, at_rest_at_both_ends
 from equipoise.gait.parameters import GaitParameters
 from equipoise.gait.preview import preview_motion
 from equipoise.gait.timing import Phase
 from equipoise.gait.zmp import zmp_knots
+from equipoise.kinematics.com import com
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.polygon import signed_distance
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -147,3 +148,181 @@ def _zmp_in_sole(side: Side, polygon: Array, inward: float) -> Array:
             f"{side} sole"
         )
     return np.asarray(point)
+
+
+# In each phase.
+SAMPLES = 9
+
+
+def highest_com(
+    table: GaitTable, reaches: Mapping[Side, LegReach], extension: float
+) -> tuple[Array, Array]:
+    """Return how high the CoM may be for legs not to be straighter than allowed.
+
+    Args:
+        table: A gait; its CoM's height does not count.
+        reaches: Of the legs.
+        extension: Greatest distance of hip and ankle, as a share of the longest.
+
+    Returns:
+        Heights in the world [m], shape (n,), NaN where feet are too far away for any;
+        and the distance seen from above of the leg that needs them most, as a share
+        of what is allowed, shape (n,).
+    """
+    c, s = np.cos(table.heading), np.sin(table.heading)
+    lowest = np.full(len(table.time), np.inf)
+    spread = np.zeros(len(table.time))
+    for side, reach in reaches.items():
+        x, y, z = reach.hip_from_com
+        hip = table.com[:, :2] + np.column_stack([c * x - s * y, s * x + c * y])
+        pose = table.soles[side]
+        ankle = pose[:, :3, :3] @ reach.ankle_in_sole + pose[:, :3, 3]
+        allowed = extension * reach.longest
+        away = np.linalg.norm(hip - ankle[:, :2], axis=1) / allowed
+        up = allowed * np.sqrt(np.where(away < 1.0, 1.0 - away**2, np.nan))
+        lowest = np.minimum(lowest, ankle[:, 2] + up - z)
+        spread = np.maximum(spread, away)
+    return lowest, spread
+
+
+def headroom(
+    gait: Gait, reaches: Mapping[Side, LegReach], extension: float
+) -> tuple[float, str]:
+    """Return by how much the CoM could be higher all along [m]; negative: lower.
+
+    Args:
+        gait: The gait.
+        reaches: Of the legs.
+        extension: Greatest distance of hip and ankle, as a share of the longest.
+
+    Returns:
+        The height, and the step that leaves least, in words.
+
+    Raises:
+        EquipoiseError: If feet are too far apart for the legs at any height; names
+            the step.
+    """
+    spans = [np.linspace(p.start, p.end, SAMPLES) for p in gait.phases]
+    table = gait.at(np.unique(np.concatenate(spans)))
+    highest, spread = highest_com(table, reaches, extension)
+    if np.isnan(highest).any():
+        at = int(np.argmax(spread))
+        raise EquipoiseError(
+            f"{describe_step(gait, float(table.time[at]))} is longer than the legs of "
+            f"{gait.robot_name} allow: seen from above, hip and ankle come "
+            f"{spread[at]:.2f} times as far apart as a leg is long"
+        )
+    room = highest - table.com[:, 2]
+    at = int(np.argmin(room))
+    return float(room[at]), describe_step(gait, float(table.time[at]))
+
+
+def describe_step(gait: Gait, time: float) -> str:
+    """Return the step at a time in words: its number, length and rise."""
+    number = next((p.step for p in gait.phases if time <= p.end), 0)
+    return _words(gait.footsteps, max(1, number))
+
+
+def _words(footsteps: Footsteps, number: int) -> str:
+    stride = footsteps.strides[number - 1]
+    dx, dy, dz = stride.end.position - stride.support.position
+    rise = f" and {dz:+.3f} m high" if abs(dz) > 1e-6 else ""
+    return (
+        f"step {number} ({stride.end.side} foot, {math.hypot(dx, dy):.3f} m from the "
+        f"other one{rise})"
+    )
+
+
+# Legs with fewer joints cannot keep the sole as it is: then the sole is their end.
+JOINTS_FOR_A_POSE = 6
+# Unlimited joints are searched within a turn [rad or m].
+FULL_TURN = math.pi
+# A joint bends the leg if its axis has this much of y in standing.
+LATERAL = 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class LegReach:
+    """What a leg can span, and where it begins.
+
+    Attributes:
+        longest: Greatest distance from the hip to the ankle that knees (joints whose
+            axis is lateral in standing) allow within their limits [m].
+        hip_from_com: From the CoM to the hip, standing, in axes that turn with the
+            heading [m], shape (3,). That it is constant is an approximation, and
+            good to a centimetre or so: legs have mass.
+        ankle_in_sole: [m], shape (3,).
+    """
+
+    longest: float
+    hip_from_com: Array
+    ankle_in_sole: Array
+
+
+def leg_reaches(robot: Robot) -> dict[Side, LegReach]:
+    """Return the reach of both legs.
+
+    The hip is the first joint of the leg. The ankle is its last, or the sole frame if
+    the leg has fewer than six joints.
+    """
+    q = robot.standing
+    centre = com(robot, q)
+    reaches: dict[Side, LegReach] = {}
+    for side, leg in robot.legs.items():
+        last = leg.joints[-1] if len(leg.joints) >= JOINTS_FOR_A_POSE else None
+        hip, ankle = _ends(robot, q, side, leg.joints[0], last)
+        pose = sole_pose(robot, q, side)
+        reaches[side] = LegReach(
+            _longest(robot, side, leg.joints, last),
+            frozen_array(hip - centre),
+            frozen_array(pose[:3, :3].T @ (ankle - pose[:3, 3])),
+        )
+    return reaches
+
+
+def _ends(
+    robot: Robot, q: Array, side: Side, first: str, last: str | None
+) -> tuple[Array, Array]:
+    """Return hip and ankle in the world [m], shape (3,) each."""
+    pin.forwardKinematics(robot.model, robot.data, q)
+    hip = np.array(robot.data.oMi[robot.joint_id(first)].translation)
+    if last is not None:
+        ankle = np.array(robot.data.oMi[robot.joint_id(last)].translation)
+    else:
+        ankle = sole_pose(robot, q, side)[:3, 3]
+    return hip, ankle
+
+
+def _longest(
+    robot: Robot, side: Side, joints: tuple[str, ...], last: str | None
+) -> float:
+    """Return the greatest distance from hip to ankle that knees allow [m]."""
+    model = robot.model
+    q = np.array(robot.standing)
+    jacobians = pin.computeJointJacobians(model, robot.data, q)
+    # neither the first joint nor the last changes the distance of their origins
+    between = joints[1:-1] if last is not None else joints[1:]
+    bending = [model.joints[robot.joint_id(name)] for name in between]
+    indices = [
+        joint.idx_q
+        for joint in bending
+        if joint.nq == 1 and abs(jacobians[4, joint.idx_v]) > LATERAL
+    ]
+
+    def nearness(values: Array) -> float:
+        q[indices] = values
+        hip, ankle = _ends(robot, q, side, joints[0], last)
+        return -float(np.linalg.norm(ankle - hip))
+
+    start = q[indices]
+    if not indices:
+        return -nearness(start)
+    bounds = [
+        (
+            max(float(model.lowerPositionLimit[i]), -FULL_TURN),
+            min(float(model.upperPositionLimit[i]), FULL_TURN),
+        )
+        for i in indices
+    ]
+    found = minimize(nearness, start, method="L-BFGS-B", bounds=bounds)
+    return float(max(-found.fun, -nearness(start)))

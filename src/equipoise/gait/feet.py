@@ -4,15 +4,141 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.gait.footsteps import Footstep, Footsteps
-from equipoise.gait.ground import Height
-from equipoise.gait.swing import FootTable, Swing, plan_swing
+from equipoise.gait.footsteps import Footstep, Footsteps, sole_transforms
+from equipoise.gait.ground import Height, footprint, heights_or_nothing
 from equipoise.gait.timing import Phase
 from equipoise.robot.parts import Side
+
+# Shares of the swing: for going up (and for coming down), and before the foot goes
+# forward (and after). The first is smoothest; in the last the foot goes straight up,
+# straight on and straight down, which clears any edge lower than the apex.
+PROFILES = ((0.5, 0.1), (0.45, 0.15), (0.4, 0.2), (0.35, 0.25), (0.3, 0.3))
+# Over an edge, each point of the sole keeps this share of the clearance.
+EDGE_SHARE = 0.3
+SAMPLES = 61
+
+
+class FootTable(NamedTuple):
+    """A foot at n times.
+
+    Attributes:
+        coordinates: x, y, z [m], yaw, pitch, roll [rad], shape (n, 6).
+        rates: Their time derivatives, shape (n, 6).
+        accelerations: Their second time derivatives, shape (n, 6).
+    """
+
+    coordinates: Array
+    rates: Array
+    accelerations: Array
+
+
+@dataclass(frozen=True)
+class Swing:
+    """One swing of a foot.
+
+    Attributes:
+        start: Where the foot lifts off.
+        end: Where it comes down.
+        lift_off: When [s].
+        touch_down: When [s].
+        apex: Height of the sole frame at its highest [m].
+        rising: Share of the time for going up, and for coming down.
+        waiting: Share of the time before the foot goes forward, and after.
+    """
+
+    start: Footstep
+    end: Footstep
+    lift_off: float
+    touch_down: float
+    apex: float
+    rising: float = PROFILES[0][0]
+    waiting: float = PROFILES[0][1]
+
+    def at(self, times: Array) -> FootTable:
+        """Return the foot at times [s], shape (n,); at rest before and after."""
+        duration = self.touch_down - self.lift_off
+        share = np.clip((times - self.lift_off) / duration, 0.0, 1.0)
+        first, last = self.start.coordinates, self.end.coordinates
+        along = 1.0 - 2.0 * self.waiting
+        over = _quintic((share - self.waiting) / along, along * duration)
+        up = _quintic(share / self.rising, self.rising * duration)
+        down = _quintic((share - 1.0) / self.rising + 1.0, self.rising * duration)
+        tables = []
+        for order in range(3):
+            values = over[order][:, None] * (last - first)
+            values[:, 2] = up[order] * (self.apex - self.start.z)
+            values[:, 2] += down[order] * (self.end.z - self.apex)
+            tables.append(values)
+        tables[0] += first
+        # both ends exactly as they are, whatever rounding does in between
+        tables[0][share == 1.0] = last
+        return FootTable(*tables)
+
+
+def plan_swing(
+    start: Footstep,
+    end: Footstep,
+    lift_off: float,
+    touch_down: float,
+    clearance: float,
+    polygon: Array,
+    height: Height | None = None,
+) -> Swing:
+    """Return a swing that clears the ground.
+
+    Args:
+        start: Where the foot lifts off.
+        end: Where it comes down.
+        lift_off: When [s].
+        touch_down: When [s].
+        clearance: Of the sole at its highest, above the higher of both ends and above
+            the highest ground that it passes [m].
+        polygon: Corners of the sole in its frame [m], shape (k, 2).
+        height: Height of the ground at x and y; None if it is level or only known
+            under the footsteps.
+    """
+    ends = max(start.z, end.z)
+    if height is None:
+        return Swing(start, end, lift_off, touch_down, ends + clearance)
+    times = np.linspace(lift_off, touch_down, SAMPLES)
+    sole = footprint(polygon)
+    points = np.hstack([sole, np.zeros((len(sole), 1)), np.ones((len(sole), 1))])
+
+    def above_ground(swing: Swing) -> tuple[Array, Array]:
+        path = swing.at(times).coordinates
+        placed = points @ np.swapaxes(sole_transforms(path), 1, 2)
+        ground = heights_or_nothing(height, placed[..., 0], placed[..., 1])
+        return placed[..., 2] - ground, path[:, 2, None] - placed[..., 2] + ground
+
+    # what the sole frame's height must be for no point to be in the ground
+    _, needed = above_ground(Swing(start, end, lift_off, touch_down, ends + clearance))
+    apex = max(ends, float(np.max(needed, initial=-np.inf))) + clearance
+    for rising, waiting in PROFILES:
+        swing = Swing(start, end, lift_off, touch_down, apex, rising, waiting)
+        gap, _ = above_ground(swing)
+        path = swing.at(times).coordinates[:, 2]
+        first_half = times <= (lift_off + touch_down) / 2.0
+        lifted = path - np.where(first_half, start.z, end.z)
+        sunk = max(0.0, float(-np.minimum(gap[0].min(), gap[-1].min())))
+        wanted = np.clip(lifted, 0.0, EDGE_SHARE * clearance) - sunk - 1e-9
+        if np.all(gap >= wanted[:, None]):
+            break
+    return swing
+
+
+def _quintic(share: Array, duration: float) -> tuple[Array, Array, Array]:
+    """Return the quintic from 0 to 1, its rate and acceleration; constant outside."""
+    u = np.clip(share, 0.0, 1.0)
+    return (
+        u**3 * (10.0 + u * (6.0 * u - 15.0)),
+        30.0 * (u * (1.0 - u)) ** 2 / duration,
+        60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / duration**2,
+    )
 
 
 @dataclass(frozen=True)

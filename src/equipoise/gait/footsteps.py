@@ -1,16 +1,20 @@
-"""Where feet stand: one footstep, and a walk's footsteps in their order."""
+"""Footsteps: where feet stand, one after the other; from a file or a step matrix."""
 
 from __future__ import annotations
 
+import csv
 import math
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, get_args
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.errors import EquipoiseError, suggest
-from equipoise.gait.foot_attitude import sole_transforms
+from equipoise.errors import EquipoiseError, ShapeError, suggest
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -156,3 +160,235 @@ def _near(step: Footstep, yaw: float) -> Footstep:
     """Return a footstep with its yaw within half a turn of another."""
     turns = round((step.yaw - yaw) / (2.0 * math.pi))
     return replace(step, yaw=step.yaw - 2.0 * math.pi * turns) if turns else step
+
+
+NEEDED = ("side", "x", "y")
+COLUMNS = ("side", *COORDINATES)
+
+
+def read_footsteps(path: Path | str, feet: Mapping[Side, Footstep]) -> Footsteps:
+    """Return the footsteps of a file.
+
+    A CSV file has a header with ``side``, ``x`` and ``y``, and may have ``z``, ``yaw``,
+    ``pitch`` and ``roll``, in any order; empty lines and lines that begin with ``#`` do
+    not count. A TOML file has a table ``[[step]]`` for each step with the same keys.
+    Units are metres and radians; what is not given is zero.
+
+    Args:
+        path: The file, ``.csv`` or ``.toml``.
+        feet: Where the feet stand at the start.
+
+    Raises:
+        EquipoiseError: If the file cannot be read or a row is wrong; names the row.
+    """
+    path = Path(path)
+    readers = {".csv": _csv_rows, ".toml": _toml_rows}
+    if path.suffix.lower() not in readers:
+        raise EquipoiseError(
+            f"{path}: a step file ends in .csv or .toml, not in '{path.suffix}'"
+        )
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EquipoiseError(f"{path}: cannot be read ({error})") from error
+    rows = readers[path.suffix.lower()](text, path)
+    steps = tuple(_footstep(row, where) for where, row in rows)
+    if not steps:
+        raise EquipoiseError(f"{path}: holds no steps")
+    return Footsteps(feet["left"], feet["right"], steps)
+
+
+def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    try:
+        table = list(csv.reader((line for _, line in lines), strict=True))
+    except csv.Error as error:
+        raise EquipoiseError(f"{path}: is no CSV ({error})") from error
+    header = [name.strip().lower() for name in table[0]] if table else []
+    if len(table) > len(lines) or set(NEEDED) - set(header):
+        raise EquipoiseError(
+            f"{path}: the first line must name the columns {', '.join(NEEDED)} and "
+            f"may name {', '.join(COLUMNS[len(NEEDED) :])}"
+        )
+    _check_names(header, str(path))
+    rows = zip((number for number, _ in lines[1:]), table[1:], strict=False)
+    for step, (line, row) in enumerate(rows, start=1):
+        where = f"{path}, line {line} (step {step})"
+        if len(row) != len(header):
+            raise EquipoiseError(
+                f"{where}: has {len(row)} columns; the first line has {len(header)}"
+            )
+        yield where, dict(zip(header, (cell.strip() for cell in row), strict=True))
+
+
+def _toml_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    try:
+        tables = tomllib.loads(text).get("step", [])
+    except tomllib.TOMLDecodeError as error:
+        raise EquipoiseError(f"{path}: is no TOML ({error})") from error
+    if not isinstance(tables, list):
+        raise EquipoiseError(f"{path}: steps must be tables [[step]]")
+    for step, table in enumerate(tables, start=1):
+        where = f"{path}, step {step}"
+        if not isinstance(table, dict):
+            raise EquipoiseError(f"{where}: must be a table [[step]]")
+        _check_names(table, where)
+        yield where, table
+
+
+def _check_names(names: Iterable[str], where: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name not in COLUMNS:
+            raise EquipoiseError(
+                f"{where}: unknown column '{name}'{suggest(name, COLUMNS)}; "
+                f"columns are {', '.join(COLUMNS)}"
+            )
+        if name in seen:
+            raise EquipoiseError(f"{where}: column '{name}' is there twice")
+        seen.add(name)
+
+
+def _footstep(row: Mapping[str, Any], where: str) -> Footstep:
+    for name in NEEDED:
+        if name not in row:
+            raise EquipoiseError(f"{where}: '{name}' is missing")
+    side = str(row["side"]).lower()
+    if side not in SIDES:
+        raise EquipoiseError(
+            f"{where}: side is '{row['side']}'{suggest(side, SIDES)}; "
+            "left or right is needed"
+        )
+    numbers = {n: _number(row[n], f"{where}: {n}") for n in COORDINATES if n in row}
+    return Footstep("left" if side == "left" else "right", **numbers)
+
+
+def _number(value: object, what: str) -> float:
+    """Return a finite number; booleans, words and NaN are none."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise EquipoiseError(f"{what} is '{value}'; a finite number is needed")
+    return number
+
+
+def step_matrix(footsteps: Footsteps) -> Array:
+    """Return the step matrix of a walk, shape (3, n + 1).
+
+    Column 0 is the foot that supports the first step, column k is where step k puts
+    its foot; rows are x, y and z [m]. The matrix has no row for yaw and tilt.
+    """
+    columns = [footsteps.strides[0].support, *footsteps.steps]
+    return np.column_stack([step.position for step in columns])
+
+
+def from_step_matrix(
+    matrix: ArrayLike, feet: Mapping[Side, Footstep], first: str = "right"
+) -> Footsteps:
+    """Return the footsteps of a step matrix, Eq. (14) of [Sanliturk2024].
+
+    Args:
+        matrix: Columns are positions: of the foot that supports the first step, then
+            of each foot put down, alternately; rows are x, y, z [m] and, as a fourth
+            row if given, yaw [rad]. Shape (3, n + 1) or (4, n + 1).
+        feet: Where the feet stand at the start; that of the supporting foot is
+            replaced by column 0.
+        first: The foot that swings first.
+
+    Raises:
+        EquipoiseError: If the matrix has another shape or holds no finite numbers.
+    """
+    swing = check_side(first)
+    columns = np.asarray(matrix, dtype=np.float64)
+    if columns.ndim != 2 or columns.shape[0] not in (3, 4) or columns.shape[1] < 2:
+        raise ShapeError(
+            f"step matrix has shape {columns.shape}; (3, n + 1) or (4, n + 1) with "
+            "n ≥ 1 is needed"
+        )
+    bad = np.flatnonzero(~np.isfinite(columns).all(axis=0))
+    if bad.size:
+        raise ShapeError(f"column {bad[0]} of the step matrix is not finite")
+    placed = []
+    side = other(swing)
+    for x, y, z, *yaw in columns.T:
+        placed.append(Footstep(side, x, y, z, *yaw))
+        side = other(side)
+    start = dict(feet) | {placed[0].side: placed[0]}
+    return Footsteps(start["left"], start["right"], tuple(placed[1:]))
+
+
+def sole_transforms(coordinates: Array) -> Array:
+    """Return the transforms from sole to world, shape (…, 4, 4).
+
+    Args:
+        coordinates: x, y, z [m], yaw, pitch, roll [rad], shape (…, 6).
+    """
+    yaw, pitch, roll = np.moveaxis(coordinates[..., 3:], -1, 0)
+    cy, sy, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
+    cr, sr = np.cos(roll), np.sin(roll)
+    pose = np.zeros((*coordinates.shape[:-1], 4, 4))
+    pose[..., 0, 0], pose[..., 1, 0], pose[..., 2, 0] = cy * cp, sy * cp, -sp
+    pose[..., 0, 1] = cy * sp * sr - sy * cr
+    pose[..., 1, 1] = sy * sp * sr + cy * cr
+    pose[..., 2, 1] = cp * sr
+    pose[..., 0, 2] = cy * sp * cr + sy * sr
+    pose[..., 1, 2] = sy * sp * cr - cy * sr
+    pose[..., 2, 2] = cp * cr
+    pose[..., :3, 3] = coordinates[..., :3]
+    pose[..., 3, 3] = 1.0
+    return pose
+
+
+def sole_twists(coordinates: Array, rates: Array) -> Array:
+    """Return velocities of sole frames in world axes, shape (…, 6).
+
+    Args:
+        coordinates: x, y, z [m], yaw, pitch, roll [rad], shape (…, 6).
+        rates: Their time derivatives, shape (…, 6).
+
+    Returns:
+        Linear velocity of the sole frame's origin [m/s], then angular velocity
+        [rad/s].
+    """
+    yaw, pitch = coordinates[..., 3], coordinates[..., 4]
+    yaw_rate, pitch_rate, roll_rate = np.moveaxis(rates[..., 3:], -1, 0)
+    twist = np.array(rates)
+    level = roll_rate * np.cos(pitch)
+    twist[..., 3] = level * np.cos(yaw) - pitch_rate * np.sin(yaw)
+    twist[..., 4] = level * np.sin(yaw) + pitch_rate * np.cos(yaw)
+    twist[..., 5] = yaw_rate - roll_rate * np.sin(pitch)
+    return twist
+
+
+def sole_accelerations(coordinates: Array, rates: Array, second: Array) -> Array:
+    """Return time derivatives of :func:`sole_twists`, shape (…, 6).
+
+    Args:
+        coordinates: x, y, z [m], yaw, pitch, roll [rad], shape (…, 6).
+        rates: Their time derivatives, shape (…, 6).
+        second: Their second time derivatives, shape (…, 6).
+
+    Returns:
+        Linear acceleration of the sole frame's origin [m/s²], then angular
+        acceleration [rad/s²], in world axes.
+    """
+    yaw, pitch = coordinates[..., 3], coordinates[..., 4]
+    yaw_rate, pitch_rate, roll_rate = np.moveaxis(rates[..., 3:], -1, 0)
+    yaw_second, pitch_second, roll_second = np.moveaxis(second[..., 3:], -1, 0)
+    cos_pitch, sin_pitch = np.cos(pitch), np.sin(pitch)
+    # ω̇ = ψ̈ z + Rz(ψ) (u̇ + ψ̇ z × u) with u = (φ̇ cos θ, θ̇, −φ̇ sin θ)
+    forward = roll_second * cos_pitch - roll_rate * pitch_rate * sin_pitch
+    forward -= yaw_rate * pitch_rate
+    left = pitch_second + yaw_rate * roll_rate * cos_pitch
+    acceleration = np.array(second)
+    acceleration[..., 3] = forward * np.cos(yaw) - left * np.sin(yaw)
+    acceleration[..., 4] = forward * np.sin(yaw) + left * np.cos(yaw)
+    acceleration[..., 5] = yaw_second - roll_second * sin_pitch
+    acceleration[..., 5] -= roll_rate * pitch_rate * cos_pitch
+    return acceleration

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.gait.com_motion import ComTable
-from equipoise.gait.lipm import LipmMotion
+from equipoise.gait.lipm import ComTable, LipmMotion
 
 # Time between two choices of the jerk, times ω; 5 ms for a CoM 0.68 m up.
 PERIOD = 0.02

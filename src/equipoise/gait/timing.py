@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from equipoise.control.signals import Support
-from equipoise.gait.figures import check_figure
+from equipoise.gait.checks import check_figure
 from equipoise.gait.footsteps import Footsteps, other
 
 PhaseKind = Literal["hold", "start", "swing", "double", "stop"]

@@ -16,9 +16,8 @@ from equipoise.control.signals import CheckedCommand, Command, State
 from equipoise.errors import ShapeError
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.delay import Delay
 from equipoise.simulation.engine import DivergedError, Trace, check_commands, check_dt
-from equipoise.simulation.mujoco_drives import Drives
+from equipoise.simulation.mujoco_drives import Delay, Drives
 from equipoise.simulation.mujoco_model import MujocoWorld, compile_world
 from equipoise.simulation.world import Push, World
 

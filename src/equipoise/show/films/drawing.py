@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.kernels.painter import DrawingArrays
+from equipoise.kernels.drawing.painter import DrawingArrays
 from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
 from equipoise.show.films.camera import NEAREST, Camera

@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.kernels.painter import MAP_SIZE, Painter, TriangleArrays, ViewArrays
+from equipoise.kernels.drawing.painter import (
+    MAP_SIZE,
+    Painter,
+    TriangleArrays,
+    ViewArrays,
+)
 from equipoise.robot.description import Colour
 from equipoise.show.films.camera import Camera
 from equipoise.show.films.drawing import (

@@ -12,9 +12,9 @@ import warp as wp
 from numpy.typing import NDArray
 
 from equipoise.kernels import runtime
+from equipoise.kernels.drawing.picture import BAND, MAP_BAND, SAMPLES, make_picture
+from equipoise.kernels.drawing.raster import EMPTY, FIGURES
 from equipoise.kernels.once import lock
-from equipoise.kernels.picture import BAND, MAP_BAND, SAMPLES, make_picture
-from equipoise.kernels.raster import EMPTY, FIGURES
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import pytest
 import equipoise as eq
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.mesh import triangle_normals
-from equipoise.simulation.surroundings import ground_mesh
+from equipoise.simulation.recorder import ground_mesh
 
 LOW, HIGH = np.array([-1.0, -0.5]), np.array([2.0, 0.7])
 

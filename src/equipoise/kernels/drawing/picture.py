@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import warp as wp
 
+from equipoise.kernels.drawing.raster import EMPTY, make_raster
+from equipoise.kernels.drawing.shade import make_shading
 from equipoise.kernels.once import once
-from equipoise.kernels.raster import EMPTY, make_raster
 from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.shade import make_shading
 
 # Samples of a pixel along each axis.
 SAMPLES = 2

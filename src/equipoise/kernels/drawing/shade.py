@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import warp as wp
 
+from equipoise.kernels.drawing.raster import DEPTH, NEAREST, ORIGIN, make_raster
 from equipoise.kernels.once import once
-from equipoise.kernels.raster import DEPTH, NEAREST, ORIGIN, make_raster
 
 # A light's disc, seen from the ground: width of the half shadow per height of what
 # casts it, and its limits [m].

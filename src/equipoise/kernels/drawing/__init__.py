@@ -1,0 +1,1 @@
+"""Drawing in software: triangles, light and shadow, for films without a display."""
