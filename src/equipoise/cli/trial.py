@@ -87,7 +87,7 @@ def run_trial(
         verb: The word for it.
         simulate: Gets the world and a function to tell the simulated time.
         seconds: How long it takes, if that is known beforehand.
-        mode: Of the joints.
+        mode: Mode of the joints.
 
     Returns:
         0 if the robot did it, 1 if not.
@@ -133,7 +133,7 @@ def keep_and_show(
     Args:
         options: What the user asked for.
         run: The run, its figures complete.
-        title: Of the report.
+        title: Title of the report.
         show: Prints the tables.
     """
     if options.out is not None:

@@ -161,7 +161,7 @@ def highest_com(
 
     Args:
         table: A gait; its CoM's height does not count.
-        reaches: Of the legs.
+        reaches: Reaches of the legs.
         extension: Greatest distance of hip and ankle, as a share of the longest.
 
     Returns:
@@ -192,7 +192,7 @@ def headroom(
 
     Args:
         gait: The gait.
-        reaches: Of the legs.
+        reaches: Reaches of the legs.
         extension: Greatest distance of hip and ankle, as a share of the longest.
 
     Returns:

@@ -96,8 +96,8 @@ def plan_swing(
         end: Where it comes down.
         lift_off: When [s].
         touch_down: When [s].
-        clearance: Of the sole at its highest, above the higher of both ends and above
-            the highest ground that it passes [m].
+        clearance: Clearance of the sole at its highest, above the higher of both ends
+            and above the highest ground that it passes [m].
         polygon: Corners of the sole in its frame [m], shape (k, 2).
         height: Height of the ground at x and y; None if it is level or only known
             under the footsteps.

@@ -27,7 +27,7 @@ class Footstep:
 
     Attributes:
         side: Which foot.
-        x: Of the sole frame's origin, forward [m].
+        x: x-coordinate of the sole frame's origin, forward [m].
         y: To the left [m].
         z: Up [m].
         yaw: Heading of the sole; positive turns left [rad].

@@ -41,7 +41,8 @@ class GaitTable:
         sole_twists: Velocities of the sole frames' origins [m/s], then angular ones
             [rad/s], in world axes, by side, shape (n, 6) each.
         sole_accelerations: Time derivatives of these [m/s², rad/s²], shape (n, 6) each.
-        heading: Of the body: mean yaw of the soles, not wrapped [rad], shape (n,).
+        heading: Heading of the body: mean yaw of the soles, not wrapped [rad], shape
+            (n,).
         heading_rate: [rad/s], shape (n,).
         support: What stands on the ground, index into
             :data:`~equipoise.gait.timing.SUPPORTS`, shape (n,): 0 both, 1 left, 2
@@ -91,7 +92,7 @@ class Gait:
         footsteps: Where the feet stand.
         phases: When which foot stands on the ground.
         parameters: Every number, with its origin.
-        motion: Of the centre of mass.
+        motion: Motion of the centre of mass.
         feet: Motions of the soles by side.
         polygons: Corners of the soles in their frames [m], shape (k, 2) each.
     """
@@ -171,8 +172,8 @@ class Gait:
 
         Args:
             times: Increasing, within the gait [s], shape (m,), m ≥ 2.
-            shift: Of the ZMP at these times, linear in between and constant outside
-                [m], shape (m, 2).
+            shift: Shift of the ZMP at these times, linear in between and constant
+                outside [m], shape (m, 2).
 
         Raises:
             ShapeError: If the shapes do not fit or values are not finite.

@@ -62,7 +62,7 @@ def lay(
     """Return footsteps with height and tilt of the ground under them.
 
     Args:
-        footsteps: Of which x, y and yaw are kept.
+        footsteps: Footsteps; their x, y and yaw are kept.
         height: Height of the ground [m] at x and y [m].
         polygons: Corners of the soles in their frames [m], shape (k, 2) each.
         leg: Length of a leg, for what counts as flat [m].

@@ -33,7 +33,7 @@ class LipmMotion:
 
     Attributes:
         omega: Natural frequency ω [1/s].
-        height: Of the CoM above the ZMP at rest, g / ω² [m].
+        height: Height of the CoM above the ZMP at rest, g / ω² [m].
         times: Knots, increasing [s], shape (m,); twice the same is a jump of the ZMP,
             where the CoM is C¹.
         zmp: At the knots [m], shape (m, 3).
@@ -95,7 +95,7 @@ def at_rest_at_both_ends(
         shapes: By which the ZMP may change, at the knots, shape (2, m); zero at the
             first and the last.
         omega: Natural frequency ω [1/s].
-        height: Of the CoM above the ZMP at rest [m].
+        height: Height of the CoM above the ZMP at rest [m].
     """
     forwards, backwards = _weights(times, omega)
     to_start = _from_end(forwards, np.eye(len(times)))[0]

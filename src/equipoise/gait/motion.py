@@ -113,7 +113,8 @@ def solve(
         robot: The robot; each leg has six joints or more.
         gait: From :func:`~equipoise.gait.plan.plan_walk`.
         dt: Distance of points [s].
-        posture: Of all joints but the legs', shape (nq,); standing unless given.
+        posture: Posture of all joints but the legs', shape (nq,); standing unless
+            given.
         dynamics_filter: Whether to correct the CoM for what the pendulum leaves out.
 
     Raises:

@@ -21,8 +21,8 @@ class GaitParameters:
 
     Attributes:
         steps: How many.
-        length: Of a step, from foot to foot; negative goes backward [m]. None, like
-            the three after it, if the footsteps were given.
+        length: Length of a step, from foot to foot; negative goes backward [m]. None,
+            like the three after it, if the footsteps were given.
         sideways: By which the leading foot steps out, to the left [m].
         turn: To the left with each step [rad].
         height: By which a step is higher than the one before [m].
@@ -32,10 +32,10 @@ class GaitParameters:
         start_time: Double support before the first step [s].
         stop_time: Double support after the last step [s].
         hold: At rest before and after [s].
-        clearance: Of a swing foot above the ground at its highest [m].
-        com_height: Of the CoM above the ZMP at rest [m].
-        zmp_inward: Of the ZMP from the sole's middle towards the other foot, in single
-            support [m].
+        clearance: Clearance of a swing foot above the ground at its highest [m].
+        com_height: Height of the CoM above the ZMP at rest [m].
+        zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in
+            single support [m].
         gravity: [m/s²].
         first: The foot that swings first.
         method: What planned the CoM: ``lipm`` or ``preview``.

@@ -145,10 +145,10 @@ def plan_walk(
         start_time: Double support before the first step [s].
         stop_time: Double support after the last step [s].
         hold: At rest before and after [s].
-        clearance: Of a swing foot above the ground at its highest [m].
-        com_height: Of the CoM above the ground at rest [m].
-        zmp_inward: Of the ZMP from the sole's middle towards the other foot, in single
-            support [m].
+        clearance: Clearance of a swing foot above the ground at its highest [m].
+        com_height: Height of the CoM above the ground at rest [m].
+        zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in
+            single support [m].
         first: The foot that swings first.
         method: ``"lipm"`` (closed form) or ``"preview"`` (preview control).
         ground: Height of the ground at x and y, a function or an object with a method

@@ -43,7 +43,7 @@ class PreviewMotion:
 
     Attributes:
         omega: Natural frequency ω [1/s].
-        height: Of the CoM above the ZMP at rest, g / ω² [m].
+        height: Height of the CoM above the ZMP at rest, g / ω² [m].
         period: Between two choices of the jerk [s].
         states: Position, velocity and acceleration at the choices, less ``height``,
             shape (m, 3, 3): time, derivative, axis.

@@ -110,7 +110,8 @@ def walk(
         feet: Where they stand at the start.
         steps: How many; the last of two or more brings the feet together, the ones
             before it move on.
-        length: Of a step, from one foot to the other [m]; negative goes backward.
+        length: Length of a step, from one foot to the other [m]; negative goes
+            backward.
         sideways: To the left, by which the leading foot steps out and the other one
             follows [m]; negative goes right.
         turn: To the left with each step [rad].

@@ -39,7 +39,7 @@ def zmp_of_com(
         com: [m], shape (3,) or (n, 3).
         com_acceleration: [m/s²], the same shape.
         gravity: g [m/s²].
-        height: Of the ground, p_z [m], a number or shape (n,).
+        height: Height of the ground, p_z [m], a number or shape (n,).
 
     Returns:
         The ZMP [m], shape (3,) or (n, 3).
@@ -178,7 +178,7 @@ def true_zmp(
         robot: The robot.
         q: Configurations at equal distances of time, shape (n, nq).
         dt: That distance [s].
-        height: Of the ground z [m], shape (n,).
+        height: Height of the ground z [m], shape (n,).
         gravity: Downwards [m/s²].
     """
     momentum = centroidal_momentum(robot, q, velocities(robot, q, dt))

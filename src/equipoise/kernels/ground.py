@@ -25,13 +25,13 @@ class GroundArrays:
     Attributes:
         kind: ``PLANE``, ``STAIRS`` or ``GRID``.
         normal: Unit normal of the plane, out of the ground, shape (3,).
-        offset: Of the plane from the origin along the normal [m].
+        offset: Offset of the plane from the origin along the normal [m].
         rise: Height of a step going along +x [m]; negative goes down; not zero.
         tread: Depth of a step [m].
         count: How many steps; before them the ground is at z = 0, after them it is
             level for ever.
         start: Where the first riser is, along x [m].
-        heights: Of the nodes of a grid [m], shape (ny, nx), both at least 2.
+        heights: Heights of the nodes of a grid [m], shape (ny, nx), both at least 2.
         origin: Where node (0, 0) is, x and y [m], shape (2,).
         cell: Distance of neighbouring nodes [m].
     """

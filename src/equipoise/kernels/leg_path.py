@@ -30,14 +30,14 @@ class LegArrays:
 
     Attributes:
         rotation: To the axes above at zero position, shape (2, n, 3, 3).
-        translation: Of the origin in the axes above [m], shape (2, n, 3).
+        translation: Translation of the origin in the axes above [m], shape (2, n, 3).
         turns: Whether a joint turns (1) or slides (0), shape (2, n).
-        mass: Of the bodies [kg], shape (2, n).
+        mass: Mass of the bodies [kg], shape (2, n).
         moment: Mass × centre of mass in their axes [kg m], shape (2, n, 3).
         lower: Limits [rad or m], shape (2, n).
         upper: Limits [rad or m], shape (2, n).
         sole: From the soles to the axes of the last bodies, shape (2, 4, 4).
-        total_mass: Of the robot [kg].
+        total_mass: Total mass of the robot [kg].
     """
 
     rotation: Floats
@@ -56,7 +56,7 @@ class Found(NamedTuple):
 
     Attributes:
         base: Position of the base [m], shape (m, 3).
-        joints: Of the left, then of the right leg [rad or m], shape (m, 2 n).
+        joints: Joints of the left, then of the right leg [rad or m], shape (m, 2 n).
         com_error: Largest component [m], shape (m,).
         sole_error: Largest component of both soles' errors [m or rad], shape (m,).
         iterations: Newton steps, shape (m,).

@@ -110,7 +110,7 @@ def make_program(
         side_by_side: Limbs of one robot or whole robots in lanes.
         actuators: Parameters of joints by slot, each (nbodies, 3), or (n, nbodies, 3)
             where robots differ; none move by themselves if left out.
-        inertias: Of n robots, where they differ; the tree's own if left out.
+        inertias: Inertias of n robots, where they differ; the tree's own if left out.
 
     Raises:
         EquipoiseError: If a joint below the base floats or is a ball.

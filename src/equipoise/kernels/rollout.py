@@ -102,8 +102,8 @@ class Rollout:
             tree: The robot's bodies, then boxes.
             nq: Length of a configuration, boxes included.
             robots: How many there are.
-            actuators: Of joints, by slot of ``articulated``, each (nbodies, 3), or
-                (robots, nbodies, 3) where robots differ.
+            actuators: Actuators of joints, by slot of ``articulated``, each (nbodies,
+                3), or (robots, nbodies, 3) where robots differ.
             points: What can touch.
             contacts: How many of the points are the robot's, on each surface.
             pushes: Forces from outside.
@@ -113,14 +113,14 @@ class Rollout:
             scalar: Warp's number type.
             device: Where to compute.
             side_by_side: Limbs of one robot, or whole robots, in lanes.
-            inertias: Of robots that differ.
+            inertias: Inertias of robots that differ.
             terrain_of: Which terrain each robot stands on, shape (robots,); the first
                 for all unless given.
             delay: From command to actuator [steps], shape (robots,) or (1,).
             hold: For how many steps a row of ``command`` holds.
             effect: Warp function of (time, joint, position, velocity) that returns a
                 torque to add, or None.
-            threads: Of the CPU, among which robots are shared out.
+            threads: Threads of the CPU, among which robots are shared out.
         """
         self.robots, self._nq, self._scalar, self._device = robots, nq, scalar, device
         self.program = make_program(

@@ -24,15 +24,15 @@ class PointArrays:
     """Points that can touch, and blocks that they can touch beside the ground.
 
     Attributes:
-        body: Of each point, shape (npoints,).
+        body: Body of each point, shape (npoints,).
         position: In body coordinates [m], shape (npoints, 3).
         material: Stiffness [N/m], damping [N s/m], static and dynamic friction,
             shape (robots or 1, npoints, 4).
         surface: Number of the block that it may touch, or ``GROUND``, (npoints,).
         block_body: Body that each block is, 0 for fixed ones, shape (nblocks,).
-        block_centre: Of fixed ones [m], shape (nblocks, 3).
+        block_centre: Centre of fixed ones [m], shape (nblocks, 3).
         block_half: Half of the edges [m], shape (nblocks, 3).
-        block_yaw: Of fixed ones [rad], shape (nblocks,).
+        block_yaw: Yaw angle of fixed ones [rad], shape (nblocks,).
         block_hangs: Whether fixed ones can be touched from below, shape (nblocks,).
     """
 

@@ -104,7 +104,7 @@ class DeviceTree:
             kernel: What to run.
             slots: Vectors of working memory for each body.
             rows: Configurations (n, nq) and perhaps velocities (n, nv).
-            shapes: Of each result, for one configuration.
+            shapes: Shapes of each result, for one configuration.
             parameters: Further arguments; arrays are bodies by number.
             zeroed: Whether kernels leave out zeros.
 
@@ -153,7 +153,8 @@ class KernelAxes(NamedTuple):
     Attributes:
         alignment: Maps kernel axes of each body to its own, (nbodies, 3, 3).
         rotation: Maps kernel axes at zero position to the parent's, (nbodies, 3, 3).
-        translation: Of the origin, in the parent's kernel axes [m], (nbodies, 3).
+        translation: Translation of the origin, in the parent's kernel axes [m],
+            (nbodies, 3).
         moment: Mass × centre of mass in kernel axes [kg m], (nbodies, 3).
         inertia: About the origin in kernel axes [kg m²], (nbodies, 3, 3).
     """

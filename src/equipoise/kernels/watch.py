@@ -111,7 +111,7 @@ class Watch:
             upright: The world's vertical in each base's axes when it is upright, and
                 the height below which its CoM has fallen [m], shape (robots, 4).
             lowest_cosine: Cosine of the angle by which the base may tilt.
-            which: Of which robots, all unless given.
+            which: Which robots, all unless given.
         """
         self.struct.falls, self.struct.lowest_cosine = 1, lowest_cosine
         rows = np.arange(self._robots) if which is None else which

@@ -21,7 +21,7 @@ def hull_margins(corners: Array, counted: NDArray[np.bool_], points: Array) -> A
     is zero; one corner and a line have no inside.
 
     Args:
-        corners: Of n hulls, in any order [m], shape (n, k, 2).
+        corners: Corners of n hulls, in any order [m], shape (n, k, 2).
         counted: Which of them count, shape (n, k).
         points: One for each hull [m], shape (n, 2).
 

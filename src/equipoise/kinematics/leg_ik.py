@@ -192,7 +192,7 @@ def solve_leg(
             in base axes: nine numbers, row by row.
         to_ankle: From the hip to the ankle's place, in base axes [m].
         sense: From :func:`knee_sense`.
-        arithmetic: Of the numbers: floats, or arrays of shape (n,).
+        arithmetic: Arithmetic of the numbers: floats, or arrays of shape (n,).
     """
     sin, cos, sqrt, atan2, rint, larger, smaller = arithmetic
     s1, s2, s3, s4, s5, s6 = leg.axis_tuples

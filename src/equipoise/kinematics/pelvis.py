@@ -110,7 +110,7 @@ class Pelvis:
 
         Args:
             row: Which target.
-            position: Of the base in the world [m], shape (3,).
+            position: Position of the base in the world [m], shape (3,).
         """
         q = self._q[row].copy()
         q[:3] = position
@@ -127,7 +127,7 @@ class Pelvis:
         """Return configurations for all targets.
 
         Args:
-            positions: Of the base in the world [m], shape (n, 3).
+            positions: Positions of the base in the world [m], shape (n, 3).
         """
         q = self._q.copy()
         q[:, :3] = positions

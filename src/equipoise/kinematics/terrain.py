@@ -25,7 +25,8 @@ class Surface(NamedTuple):
     """The ground at points.
 
     Attributes:
-        depth: Of the points along the normal, positive inside the ground [m], (…).
+        depth: Depth of the points along the normal, positive inside the ground [m],
+            (…).
         normal: Unit vectors out of the ground, in world axes, shape (…, 3).
     """
 
@@ -232,7 +233,8 @@ class HeightField:
     """Heights on a square grid, bilinear between the nodes, level beyond the edges.
 
     Attributes:
-        heights: Of the nodes [m], shape (ny, nx): rows go along y, columns along x.
+        heights: Heights of the nodes [m], shape (ny, nx): rows go along y, columns
+            along x.
         cell: Distance of neighbouring nodes [m].
         origin: Where node (0, 0) is, x and y [m], shape (2,).
         label: What to call it.
@@ -325,10 +327,10 @@ def rough(
 
     Args:
         amplitude: Largest height or depth [m].
-        seed: Of the random numbers; the same seed gives the same ground.
+        seed: Seed of the random numbers; the same seed gives the same ground.
         wavelength: Typical distance of two bumps [m]; waves are between 0.7 and 1.4
             times as long.
-        flat_radius: Of the disc around the origin that is flat, to start on [m];
+        flat_radius: Radius of the disc around the origin that is flat, to start on [m];
             roughness grows to its full height over the next wavelength.
         extent: Edge length of the square that is rough [m].
     """

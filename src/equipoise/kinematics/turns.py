@@ -106,7 +106,7 @@ def two_turns(
         vector: What is turned.
         image: What it becomes, of the same length.
         branch: Sign of z along first × second, 1 or -1.
-        arithmetic: Of the numbers.
+        arithmetic: Arithmetic of the numbers.
     """
     larger, sqrt = arithmetic.larger, arithmetic.sqrt
     s, t = dot(vector, second), dot(image, first)

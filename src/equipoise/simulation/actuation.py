@@ -152,7 +152,7 @@ def actuation_of(robot: Robot, mode: Mode = "servo", **figures: Any) -> Actuatio
 
     Args:
         robot: The robot.
-        mode: Of all joints; those of three degrees of freedom are in torque mode.
+        mode: Mode of all joints; those of three degrees of freedom are in torque mode.
         figures: Attributes of :class:`Actuation` to use instead, one number for all
             joints or one each.
     """

@@ -34,8 +34,8 @@ class Material:
     """What touching is like, in all directions: Eq. (46–50) of [Sariyildiz2015].
 
     Attributes:
-        stiffness: Of one contact point [N/m].
-        damping: Of one contact point [N s/m].
+        stiffness: Stiffness of one contact point [N/m].
+        damping: Damping of one contact point [N s/m].
         static_friction: Tangential over normal force at which a point begins to slip.
         dynamic_friction: Tangential over normal force while it slips.
     """

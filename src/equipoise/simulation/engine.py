@@ -100,7 +100,7 @@ def check_commands(
         commands: Three arrays of shape (joints,) or (steps, joints).
         joints: How many joint degrees of freedom there are.
         source: Where they came from, for messages.
-        names: Of the joint degrees of freedom, for messages.
+        names: Names of the joint degrees of freedom, for messages.
 
     Raises:
         ShapeError: If a shape is wrong or a value is not finite, naming which.

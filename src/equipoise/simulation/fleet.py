@@ -75,7 +75,7 @@ class Fleet:
                 number of time steps; one unless given.
             device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
             dtype: ``float64`` or ``float32``.
-            threads: Of the CPU, among which the robots are shared out.
+            threads: Threads of the CPU, among which the robots are shared out.
             falls: Whether robots that fall are stopped.
             kernel_effect: What is not modelled, as a Warp function of (time, joint,
                 position, velocity) that returns a torque of the joint (counted in the

@@ -67,7 +67,7 @@ def zmp(positions: ArrayLike, forces: ArrayLike, normal: ArrayLike = UP) -> Zmp:
     parallel to n, and p = c is Eq. (51) of [Sariyildiz2015].
 
     Args:
-        positions: Of contact points in the world [m], shape (…, nc, 3).
+        positions: Positions of contact points in the world [m], shape (…, nc, 3).
         forces: On them from the ground, in world axes [N], shape (…, nc, 3).
         normal: Unit vector out of the ground; upwards unless given. On a slope give
             the slope's normal to get a point of the slope.
@@ -87,7 +87,7 @@ def touching_polygon(positions: ArrayLike, forces: ArrayLike) -> Array:
     """Return the convex hull of the points that touch, seen from above.
 
     Args:
-        positions: Of contact points in the world [m], shape (nc, 3).
+        positions: Positions of contact points in the world [m], shape (nc, 3).
         forces: On them [N], shape (nc, 3).
 
     Returns:
@@ -108,7 +108,7 @@ def zmp_margin(positions: ArrayLike, forces: ArrayLike) -> Margin:
     to tip.
 
     Args:
-        positions: Of contact points in the world [m], shape (…, nc, 3).
+        positions: Positions of contact points in the world [m], shape (…, nc, 3).
         forces: On them from the ground, in world axes [N], shape (…, nc, 3).
     """
     points, pushes = _pair(positions, forces)
@@ -156,7 +156,7 @@ def foot_wrench(
         robot: The robot.
         q: One configuration, shape (nq,), or many, shape (n, nq).
         contacts: The contact points, nc of them.
-        positions: Of them in the world [m], shape (…, nc, 3).
+        positions: Positions of them in the world [m], shape (…, nc, 3).
         forces: On them, in world axes [N], shape (…, nc, 3).
         side: Which foot.
     """
@@ -206,7 +206,7 @@ def ankle_zmp(wrench_at_ankle: Wrench, ankle_height: float) -> Zmp:
 
     Args:
         wrench_at_ankle: About the sensor, in axes parallel to the sole's.
-        ankle_height: Of the sensor above the sole, h [m].
+        ankle_height: Height of the sensor above the sole, h [m].
 
     Returns:
         Points of the sole relative to the point below the sensor, z = 0, and whether

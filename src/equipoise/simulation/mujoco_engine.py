@@ -284,7 +284,7 @@ class _Reader:
         Args:
             time: Since the reset [s].
             before: v before the last step, shape (nv,).
-            torque: Of the actuators in the last step, in the order of v[6:].
+            torque: Torque of the actuators in the last step, in the order of v[6:].
         """
         q, v = self._qpos.take(self._q_from), self.velocity()
         if len(self._cosines):
@@ -317,11 +317,11 @@ class _Reader:
         On plane ground it changes only when a point begins or ends to touch.
 
         Args:
-            geoms: Of each contact, shape (ncon, 2).
+            geoms: Geoms of each contact, shape (ncon, 2).
             frames: Normal, from the first to the second geom, and two tangents, each
                 a row, shape (ncon, 9).
             rows: Where the forces of each contact begin, or -1, shape (ncon,).
-            count: Of constraint forces.
+            count: Count of constraint forces.
 
         Returns:
             Shape (3 nc, count).

@@ -77,7 +77,7 @@ class MujocoWorld:
         qpos: Where the position of each joint degree of freedom is, shape (nv - 6,);
             0 for joints of three degrees of freedom.
         dof: Where its velocity is, shape (nv - 6,).
-        sites: Of the contact points, shape (nc,).
+        sites: Sites of the contact points, shape (nc,).
         point_of_geom: Index of the contact point of each geom, or -1, shape (ngeom,).
         boxes: Where each box's pose is in qpos, shape (nboxes, 7).
         notices: What MuJoCo cannot express of this world, a sentence each.

@@ -95,11 +95,11 @@ class Channels:
         orientation: Noise of an orientation, whose quaternion (x, y, z, w) follows the
             other quantities. Bias and noise turn it by a small rotation vector in its
             own axes [rad]; what is rounded is its rotation vector in the world [rad].
-        seed: Of the random numbers.
+        seed: Seed of the random numbers.
 
     Attributes:
         slices: Where each quantity is in the vector, by name.
-        size: Of the vector.
+        size: Size of the vector.
     """
 
     def __init__(

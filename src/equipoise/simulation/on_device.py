@@ -42,7 +42,7 @@ def make_rollout(
         hold: Time steps for which a command holds.
         device: Where to.
         dtype: Number type.
-        threads: Of the CPU.
+        threads: Threads of the CPU.
         effect: Warp function compiled into the kernel.
         alone: Whether limbs, not robots, are worked on side by side.
     """

@@ -46,8 +46,8 @@ class PaperSetup:
         clearance: Step height, h_s of Table 4 [m].
         com_height: CoG height, z_c of Section 2.3 [m]; None for the greatest that the
             legs allow. It does not go with the printed height of the hips, 0.826 m.
-        stiffness: Of a contact point, Table 4 [N/m].
-        damping: Of a contact point, Table 4 [N s/m].
+        stiffness: Stiffness of a contact point, Table 4 [N/m].
+        damping: Damping of a contact point, Table 4 [N s/m].
         width: Distance of the feet [m]. The printed 0.065 m cannot be: soles are wider.
         step_time: From one touch-down to the next [s]. Not printed; slow enough for
             the true ZMP of the exact motion to stay inside the soles, so that the
@@ -71,10 +71,10 @@ class Printed(NamedTuple):
     """What Section 3 of [Sanliturk2024] reports of the walk with Algorithm 1.
 
     Attributes:
-        mean: Of the CoM's error [m].
+        mean: Mean of the CoM's error [m].
         largest: [m].
         smallest: [m].
-        time_a_point: Of computing, after the first point [s].
+        time_a_point: Time of computing, after the first point [s].
     """
 
     mean: float = 0.0238
@@ -94,7 +94,7 @@ class PaperRow(NamedTuple):
         smallest: [m].
         solver_error: The same in the joints solved, before simulation, largest [m].
         zmp_inside: Share of the time with the ZMP inside the support polygon.
-        time_a_point: Of computing [s].
+        time_a_point: Time of computing [s].
         iterations: A point, on average.
         fell_at: When it fell [s], or None.
         steps: Done.

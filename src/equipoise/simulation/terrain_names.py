@@ -58,7 +58,7 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
             ``field:FILE,CELL``, or just a file, for heights in a NumPy or CSV file
             [m] around the origin, rows along y, with a node every CELL or 0.05 m.
         robot: Who shall stand on it.
-        seed: Of random roughness.
+        seed: Seed of random roughness.
 
     Raises:
         EquipoiseError: If there is no such terrain, or a figure or file is bad.

@@ -137,7 +137,8 @@ def drop(
     Args:
         robot: The robot.
         terrain: What to drop it on; flat ground unless given.
-        height: Of the soles above the ground [m]; a tenth of the legs unless given.
+        height: Height of the soles above the ground [m]; a tenth of the legs unless
+            given.
         seconds: How long.
         engine: Which engine.
         dt: Time step [s].

@@ -39,7 +39,7 @@ class WorldArrays(NamedTuple):
         points: What can touch what: robot's points on the ground, then on each block,
             then corners of boxes on the ground and on walls.
         pushes: Forces from outside.
-        inertias: Of bodies, where robots differ.
+        inertias: Inertias of bodies, where robots differ.
         terrains: What robots stand on.
         terrain_of: Which of them, shape (n,), where robots differ.
         delay: From command to actuator [steps], shape (n,) or (1,).

@@ -34,7 +34,7 @@ class TriangleArrays:
     Attributes:
         corners: In coordinates of their item [m], shape (n, 3, 3).
         normals: Unit vectors at the corners, shape (n, 3, 3).
-        item: Of each triangle, shape (n,).
+        item: Item of each triangle, shape (n,).
         solid: How many triangles are not seen through; the others come last.
         ground: Item that is the ground, or -1.
     """
@@ -51,12 +51,12 @@ class ViewArrays:
     """Where items, camera and light are.
 
     Attributes:
-        place: Of each item, linear part in world axes, shape (nitems, 3, 3).
-        origin: Of each item in the world [m], shape (nitems, 3).
-        colour: Of each item, linear, and its opacity, shape (nitems, 4).
+        place: Pose of each item, linear part in world axes, shape (nitems, 3, 3).
+        origin: Origin of each item in the world [m], shape (nitems, 3).
+        colour: Colour of each item, linear, and its opacity, shape (nitems, 4).
         casts: Whether an item has a shadow, shape (nitems,).
         eye: Position of the camera [m], shape (3,).
-        axes: Of the camera: right, down, forward as rows, shape (3, 3).
+        axes: Axes of the camera: right, down, forward as rows, shape (3, 3).
         focal: Distance of the image plane, in heights of the picture.
         light: Unit vector towards the light, shape (3,).
         light_axes: Two rows across it, shape (2, 3).
@@ -120,9 +120,9 @@ class Painter:
         """Upload what does not change from picture to picture.
 
         Args:
-            triangles: Of all items.
-            width: Of pictures [px].
-            height: Of pictures [px].
+            triangles: Triangles of all items.
+            width: Width of pictures [px].
+            height: Height of pictures [px].
             device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
         """
         self._device = runtime.device_named(device)
