@@ -46,7 +46,7 @@ drives = eq.actuation_of(
 )
 mode = drives.mode.copy()
 mode[elbow] = 0  # torque mode: the forearm swings freely
-world = eq.make_world(robot, actuation=drives.with_figures(mode=mode))
+world = eq.make_world(robot, actuation=drives.with_parameters(mode=mode))
 
 start = np.array(robot.standing)
 start[7 + elbow] = -1.0

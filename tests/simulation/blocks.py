@@ -27,7 +27,7 @@ PLAIN: dict[str, Any] = {
     "viscous_friction": 0.0,
     "coulomb_friction": 0.0,
     "static_friction": 0.0,
-    "effort_limit": np.inf,
+    "torque_limit": np.inf,
     "velocity_limit": np.inf,
     "lower": -np.inf,
     "upper": np.inf,
@@ -97,7 +97,7 @@ def corners(robot: Robot, half: Array = HALF) -> tuple[ContactPoint, ...]:
 def drives(robot: Robot, mode: str = "torque", **figures: Any) -> Actuation:
     """Return drives without friction, limits and stops, but for what is given."""
     actuation = actuation_of(robot, **{**PLAIN, **figures})
-    return actuation.with_figures(mode=mode)
+    return actuation.with_parameters(mode=mode)
 
 
 def in_the_air(robot: Robot, mode: str = "torque", **options: Any) -> World:

@@ -50,8 +50,8 @@ def test_a_push_tips_it_over_the_edge_ahead(force, where):
     )
 
 
-def test_drives_that_are_too_weak():
-    """Too much to carry: a drive of a leg gives all it can, and that comes first."""
+def test_actuators_that_are_too_weak():
+    """Too much to carry: an actuator of a leg gives all it can, and that comes first."""
     robot = load("itu-biped")
     world = trial_world(robot, Flat())
     world = dataclasses.replace(world, robot=with_payload(robot, {"torso": 1000.0}))
@@ -61,7 +61,9 @@ def test_drives_that_are_too_weak():
     assert cause.kind == "saturated"
     name = cause.text.split()[3]
     limits = {actuator.joint: actuator.effort_limit for actuator in robot.actuators}
-    assert f"the drive of {name} was at its limit of {limits[name]:g} Nm" in cause.text
+    assert (
+        f"the actuator of {name} was at its limit of {limits[name]:g} Nm" in cause.text
+    )
     assert cause.text in run.summary["sentence"]
 
 
@@ -103,7 +105,7 @@ def test_a_walk_tells_its_cause():
 
 
 def test_nothing_is_said_of_what_cannot_be_seen():
-    """No fall, no cause; and none where ZMP, soles and drives show nothing."""
+    """No fall, no cause; and none where ZMP, soles and actuators show nothing."""
     robot = load("humanoid")
     world = trial_world(robot, Flat())
     run = stand(robot, seconds=0.6, world=world)

@@ -261,7 +261,7 @@ def vary_contact_damping(world: World) -> Case:
 
 def with_drives(world: World, **figures: Any) -> World:
     """Return a world of other actuators."""
-    return replace(world, actuation=world.actuation.with_figures(**figures))
+    return replace(world, actuation=world.actuation.with_parameters(**figures))
 
 
 def vary_gains(world: World) -> Case:
@@ -835,7 +835,7 @@ def test_results_are_what_the_host_computes(dtype: Any) -> None:
         engine.reset(q[index])
         held = commands(robot, 5 * periods, position=joint_positions(robot, q[index]))
         trace = engine.advance(held)
-        fraction = np.abs(trace.torque) / own.actuation.effort_limit
+        fraction = np.abs(trace.torque) / own.actuation.torque_limit
         measured = slice(9, None, 10)
         steps = np.arange(1, 5 * periods + 1)[measured]
         wanted_com = reference[np.minimum(steps // 20, 9), index]

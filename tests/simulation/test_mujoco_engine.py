@@ -24,7 +24,7 @@ from equipoise.simulation.world import Push, World, make_world
 DT = 1e-3
 # Of drives that only push.
 FREE = {"coulomb_friction": 0.0, "viscous_friction": 0.0}
-FREE |= {"lower": -np.inf, "upper": np.inf, "effort_limit": np.inf}
+FREE |= {"lower": -np.inf, "upper": np.inf, "torque_limit": np.inf}
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_ideal_velocities_are_reached(humanoid: eq.Robot) -> None:
 
 def test_torques_keep_their_limits(humanoid: eq.Robot) -> None:
     """No drive pushes harder than it can, also while the robot falls for it."""
-    actuation = actuation_of(humanoid, effort_limit=20.0)
+    actuation = actuation_of(humanoid, torque_limit=20.0)
     trace = MujocoEngine(make_world(humanoid, actuation=actuation), DT).advance(
         hold(humanoid, 1.0)
     )
@@ -314,7 +314,7 @@ def test_links_without_mass(romeo_urdf: Path) -> None:
     count = robot.nv - 6
     given = {"mode": np.ones(count), "stiffness": np.full(count, 2e3)}
     given |= {"damping": np.full(count, 50.0), "stribeck_speed": np.ones(count)}
-    given |= {name: np.full(count, np.inf) for name in ("effort_limit", "upper")}
+    given |= {name: np.full(count, np.inf) for name in ("torque_limit", "upper")}
     given |= {"velocity_limit": given["upper"], "lower": -given["upper"]}
     zero = ("rotor_inertia", "viscous_friction", "coulomb_friction")
     zero += ("static_friction", "disturbance")
@@ -354,7 +354,7 @@ def eventful(robot: eq.Robot) -> World:
         Push(link, np.array([-10.0, 20.0, 0.0]), 0.1, 0.05),
     )
     box = Box(np.array([0.2, 0.0, 0.1]), np.array([0.2, 0.3, 0.2]), mass=2.0, yaw=0.3)
-    actuation = actuation_of(robot, effort_limit=15.0, velocity_limit=3.0, delay=0.003)
+    actuation = actuation_of(robot, torque_limit=15.0, velocity_limit=3.0, delay=0.003)
     return make_world(robot, actuation=actuation, pushes=pushes, boxes=(box,))
 
 
@@ -443,7 +443,7 @@ def test_divergence_is_an_error(
 ) -> None:
     """Forces beyond all bounds are named with time and link; no log is left."""
     monkeypatch.chdir(tmp_path)
-    world = floating(humanoid, "torque", figures={"effort_limit": np.inf})
+    world = floating(humanoid, "torque", figures={"torque_limit": np.inf})
     engine = MujocoEngine(world, DT)
     push = np.zeros(humanoid.nv - 6)
     push[0] = 1e300

@@ -141,12 +141,12 @@ def test_stribeck_curve(machine: eq.Robot, speed: float) -> None:
 def test_torque_limit(machine: eq.Robot) -> None:
     """A drive gives no more than its limit, in torque mode and as a servo."""
     limit = np.array([2.0, 3.0])
-    trace = spin(machine, 0.1, told={"torque": [50.0, -50.0]}, effort_limit=limit)
+    trace = spin(machine, 0.1, told={"torque": [50.0, -50.0]}, torque_limit=limit)
     assert np.abs(trace.torque - [2.0, -3.0]).max() < 1e-12
     assert np.abs(trace.a[:, 6:] - [2.0 / INERTIA, -3.0 / MASS]).max() < 1e-9
     told = {"position": [1.0, -1.0]}
     gains = {"stiffness": 1e4, "damping": 100.0}
-    trace = spin(machine, 3.0, "servo", told=told, effort_limit=limit, **gains)
+    trace = spin(machine, 3.0, "servo", told=told, torque_limit=limit, **gains)
     assert (np.abs(trace.torque) <= limit * (1.0 + 1e-12)).all()
     assert np.abs(trace.torque).max(axis=0) == pytest.approx(limit)
 
@@ -156,7 +156,7 @@ def test_torque_limit_of_a_robot(name: str, request: pytest.FixtureRequest) -> N
     """No drive of a robot that is dropped and thrashes exceeds its limit, ever."""
     robot = eq.load(request.getfixturevalue("g1_urdf") if name == "g1" else name)
     limit = 15.0
-    world = make_world(robot, actuation=actuation_of(robot, effort_limit=limit))
+    world = make_world(robot, actuation=actuation_of(robot, torque_limit=limit))
     engine = NativeEngine(world)
     q = robot.standing.copy()
     q[2] += 0.05
@@ -242,7 +242,7 @@ def test_absurd_gains_are_stable(machine: eq.Robot, kp: float, kd: float) -> Non
 def test_absurd_gains_on_a_robot(g1_urdf) -> None:
     """G1 with kp of 1e7 on all joints stands at 1 ms."""
     robot = eq.load(g1_urdf)
-    drives = actuation_of(robot, stiffness=1e7, damping=1e3, effort_limit=np.inf)
+    drives = actuation_of(robot, stiffness=1e7, damping=1e3, torque_limit=np.inf)
     engine = NativeEngine(make_world(robot, actuation=drives))
     engine.reset(robot.standing)
     held = joint_positions(robot, robot.standing)
@@ -335,7 +335,7 @@ def test_velocity_mode_is_exact(machine: eq.Robot) -> None:
 
 def test_modes_mix(machine: eq.Robot) -> None:
     """Each joint has its own mode."""
-    drives = in_the_air(machine).actuation.with_figures(mode=np.array([2, 0]))
+    drives = in_the_air(machine).actuation.with_parameters(mode=np.array([2, 0]))
     world = make_world(
         machine,
         contacts=(),

@@ -44,7 +44,7 @@ def standing(robot: eq.Robot, mode: str = "servo", **figures) -> NativeEngine:
 
 def test_divergence_names_time_link_and_cause(humanoid: eq.Robot) -> None:
     """Efforts that nothing can bear are refused: when, which link, what may help."""
-    engine = standing(humanoid, "torque", effort_limit=np.inf)
+    engine = standing(humanoid, "torque", torque_limit=np.inf)
     torque = np.zeros((50, humanoid.nv - 6))
     joint = humanoid.model.joints[humanoid.joint_id(humanoid.arms["left"].joints[0])]
     torque[20:, joint.idx_v - 6] = 1e14
@@ -96,7 +96,7 @@ def test_box_as_light_as_air_does_no_harm() -> None:
 
 def test_after_divergence_the_engine_must_be_reset(humanoid: eq.Robot) -> None:
     """What diverged cannot be gone on with; a reset makes all well."""
-    engine = standing(humanoid, "torque", effort_limit=np.inf)
+    engine = standing(humanoid, "torque", torque_limit=np.inf)
     with pytest.raises(DivergedError):
         engine.advance(commands(humanoid, 5, torque=1e14))
     with pytest.raises(EquipoiseError):
@@ -278,7 +278,7 @@ def test_actuation_that_makes_no_sense(humanoid: eq.Robot) -> None:
     with pytest.raises(EquipoiseError, match="mode"):
         actuation_of(humanoid, "magic")  # type: ignore[arg-type]
     with pytest.raises(EquipoiseError, match="mode"):
-        actuation_of(humanoid).with_figures(mode=9)
+        actuation_of(humanoid).with_parameters(mode=9)
     with pytest.raises(EquipoiseError, match=r"lower|upper"):
         actuation_of(humanoid, lower=1.0, upper=-1.0)
     with pytest.raises(EquipoiseError, match="stiffness"):
@@ -299,7 +299,7 @@ def test_wild_runs_never_hand_on_nan(humanoid: eq.Robot) -> None:
     held = joint_positions(humanoid, humanoid.standing)
     diverged = 0
     for size in 10.0 ** np.arange(0, 16):
-        engine = standing(humanoid, "torque", effort_limit=np.inf)
+        engine = standing(humanoid, "torque", torque_limit=np.inf)
         torque = size * rng.normal(size=(100, humanoid.nv - 6))
         try:
             told = commands(humanoid, 100, position=held, torque=torque)

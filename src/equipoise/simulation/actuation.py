@@ -1,7 +1,7 @@
-"""What drives the joints in a simulation: modes, gains, motors, gears, limits.
+"""The actuators of the joints: modes, gains, motors, gears, limits.
 
 The second line of Eq. (1) of [Sariyildiz2015]: rotor inertia, friction, disturbance
-torque; beside it what real drives have: limits, stiction, delay.
+torque; beside it what real actuators have: limits, stiction, delay.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STRIBECK_SPEED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Actuation:
-    """What drives each joint; arrays of shape (nv - 6,) in the order of v[6:].
+    """The actuator of each joint; arrays of shape (nv - 6,) in the order of v[6:].
 
     A joint in mode
 
@@ -57,12 +57,12 @@ class Actuation:
         static_friction: At rest (Stribeck) [Nm or N].
         stribeck_speed: At which friction has fallen halfway from static to Coulomb
             [rad/s or m/s].
-        effort_limit: Largest torque or force of the drive [Nm or N].
-        velocity_limit: Speed above which the drive no longer pushes [rad/s or m/s].
+        torque_limit: Largest torque or force of the actuator [Nm or N].
+        velocity_limit: Speed above which the actuator no longer pushes [rad/s or m/s].
         lower: Lower stop [rad or m].
         upper: Upper stop [rad or m].
-        disturbance: Torque or force added, from outside the drive [Nm or N].
-        delay: From command to drive [s], one for all joints.
+        disturbance: Torque or force added from outside the actuator [Nm or N].
+        delay: Delay from command to actuator [s], one for all joints.
     """
 
     mode: NDArray[np.int32]
@@ -73,7 +73,7 @@ class Actuation:
     coulomb_friction: Array
     static_friction: Array
     stribeck_speed: Array
-    effort_limit: Array
+    torque_limit: Array
     velocity_limit: Array
     lower: Array
     upper: Array
@@ -114,22 +114,22 @@ class Actuation:
                 f"actuation: a delay of {self.delay:g} s; it must be from 0 to 1 s"
             )
 
-    def with_figures(self, **figures: Any) -> Actuation:
-        """Return the same with other figures, one for all joints or one each."""
+    def with_parameters(self, **parameters: Any) -> Actuation:
+        """Return the same with other parameters, one for all joints or one each."""
         known = {item.name for item in fields(self)}
-        unknown = sorted(set(figures) - known)
+        unknown = sorted(set(parameters) - known)
         if unknown:
             raise EquipoiseError(
                 f"actuation has no '{unknown[0]}'; it has: {', '.join(sorted(known))}"
             )
-        mode = figures.get("mode")
+        mode = parameters.get("mode")
         if isinstance(mode, str):
-            figures["mode"] = mode_number(mode)
+            parameters["mode"] = mode_number(mode)
         changed: dict[str, Any] = {
             name: value
             if name == "delay"
             else np.broadcast_to(value, np.shape(self.mode))
-            for name, value in figures.items()
+            for name, value in parameters.items()
         }
         return replace(self, **changed)
 
@@ -147,14 +147,14 @@ def mode_number(mode: str) -> int:
     return MODES.index(mode)
 
 
-def actuation_of(robot: Robot, mode: Mode = "servo", **figures: Any) -> Actuation:
-    """Return a robot's drives: figures of its file, gains from its weight.
+def actuation_of(robot: Robot, mode: Mode = "servo", **parameters: Any) -> Actuation:
+    """Return a robot's actuators: limits of its file, gains from its weight.
 
     Args:
         robot: The robot.
         mode: Mode of all joints; those of three degrees of freedom are in torque mode.
-        figures: Attributes of :class:`Actuation` to use instead, one number for all
-            joints or one each.
+        parameters: Attributes of :class:`Actuation` to use instead, one number for
+            all joints or one each.
     """
     count = robot.nv - BASE_DOF
     given = {actuator.joint: actuator for actuator in robot.actuators}
@@ -164,7 +164,7 @@ def actuation_of(robot: Robot, mode: Mode = "servo", **figures: Any) -> Actuatio
             ("rotor_inertia", 0.0),
             ("viscous_friction", 0.0),
             ("coulomb_friction", 0.0),
-            ("effort_limit", math.inf),
+            ("torque_limit", math.inf),
             ("velocity_limit", math.inf),
             ("lower", -math.inf),
             ("upper", math.inf),
@@ -179,7 +179,8 @@ def actuation_of(robot: Robot, mode: Mode = "servo", **figures: Any) -> Actuatio
         at = joint.idx_v - BASE_DOF
         modes[at] = mode_number(mode)
         for name, column in values.items():
-            column[at] = getattr(actuator, name)
+            of_file = "effort_limit" if name == "torque_limit" else name
+            column[at] = getattr(actuator, of_file)
         if joint.nq == 2:  # turns without end
             values["lower"][at], values["upper"][at] = -math.inf, math.inf
     stiffness, damping = default_gains(robot, values["rotor_inertia"])
@@ -192,14 +193,14 @@ def actuation_of(robot: Robot, mode: Mode = "servo", **figures: Any) -> Actuatio
         disturbance=np.zeros(count),
         **values,
     )
-    return actuation.with_figures(**figures) if figures else actuation
+    return actuation.with_parameters(**parameters) if parameters else actuation
 
 
 def default_gains(robot: Robot, rotor_inertia: Array) -> tuple[Array, Array]:
     """Return stiffness and damping of servos, from what each joint may have to carry.
 
     A leg's joint carries the whole robot on it, another joint what hangs on it. The
-    stiffness is a multiple of the largest gravity torque; the damping is a share of
+    stiffness is a multiple of the largest gravity torque; the damping is a fraction of
     critical for the inertia that the joint moves.
     """
     model = robot.model

@@ -29,7 +29,7 @@ SHORT = 0.1
 # Soles slip that are faster than this where they touch [m/s], and go further than
 # this before the robot begins to fall [m].
 SLIPPING, SLIPPED = 0.05, 0.02
-# A drive that gives this share of its limit gives all it can; for less than this
+# An actuator that gives this fraction of its limit gives all it can; for less than this
 # before the robot begins to fall [s], that is no cause.
 SATURATED, SUSTAINED = 0.999, 0.05
 # A foot with less than this share of the load does not carry.
@@ -45,8 +45,8 @@ class FallCause:
     """What went on when a robot began to fall, and how it began.
 
     Attributes:
-        kind: It tipped over an edge of its soles, its soles slipped, or a drive of a
-            leg gave all it could.
+        kind: It tipped over an edge of its soles, its soles slipped, or an actuator of
+            a leg gave all it could.
         time: Since when [s].
         text: In words, as ``"its ZMP reached the front edge of the left sole at
             2.90 s"``.
@@ -61,7 +61,7 @@ def fall_cause(world: World, run: Run, upright: Array) -> FallCause | None:
     """Return what led to a fall, or None if that cannot be seen or nothing fell.
 
     The fall begins when the robot is last upright. Of what then goes on (ZMP at an
-    edge of the soles, soles slipping, a drive of a leg at its limit), the one that
+    edge of the soles, soles slipping, an actuator of a leg at its limit), the one that
     began first is told, with the time since when it went on.
 
     Args:
@@ -179,13 +179,15 @@ def _saturated(world: World, run: Run, lost: int) -> FallCause | None:
     }
     found: list[FallCause] = []
     for joint, name in enumerate(names):
-        limit = float(drives.effort_limit[joint])
+        limit = float(drives.torque_limit[joint])
         if name not in legs or not can[joint] or not 0.0 < limit < np.inf:
             continue
         row = _onset(run, np.abs(run.torque[:, joint]) >= SATURATED * limit, lost)
         if row is None or run.time[lost] - run.time[row] < SUSTAINED:
             continue
         time = float(run.time[row])
-        text = f"the drive of {name} was at its limit of {limit:g} Nm from {time:.2f} s"
+        text = (
+            f"the actuator of {name} was at its limit of {limit:g} Nm from {time:.2f} s"
+        )
         found.append(FallCause("saturated", time, text))
     return min(found, key=lambda cause: cause.time, default=None)

@@ -254,7 +254,7 @@ class Fleet:
         *,
         measure_period: float = MEASURE_PERIOD,
     ) -> FleetResults:
-        """Let a controller on the device drive all robots.
+        """Let a controller on the device command all robots.
 
         Args:
             controller: Function of states and command, called once in a control period;

@@ -122,7 +122,7 @@ class Drives:
         real = torque | servo
         gains = [self._kp, self._kd, real, -self._kp, -self._kd - dt * self._kp]
         self._gains = np.array(gains, dtype=np.float64)
-        self._bound = np.where(real, drives.effort_limit[order], np.inf)
+        self._bound = np.where(real, drives.torque_limit[order], np.inf)
         self._lower = -self._bound
         self._told_bound = np.where(torque, self._bound, np.inf)
         self._told_torques = bool(torque.any())

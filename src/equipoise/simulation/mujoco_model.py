@@ -216,7 +216,7 @@ def _rigid(description: Description, name: str) -> Iterator[str]:
 
 
 def _set_joints(spec: Any, world: World, dt: float) -> None:
-    """Give joints the drives' inertia, friction and stops, but no motors."""
+    """Give joints the actuators' inertia, friction and stops, but no motors."""
     drives = world.actuation
     for body in range(BASE + 1, world.robot.model.njoints):
         at = world.robot.model.joints[body].idx_v - 6

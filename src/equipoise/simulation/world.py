@@ -66,14 +66,14 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A robot, where it can touch, what it stands on and what drives it.
+    """A robot, where it can touch, what it stands on, and its actuators.
 
     Attributes:
         robot: The robot.
         terrain: What it stands on.
         contacts: Points of the robot that can touch.
         material: What touching is like, for all points and surfaces.
-        actuation: What drives the joints.
+        actuation: Actuators of the joints.
         walls: Fixed blocks.
         boxes: Blocks that can be pushed.
         pushes: Forces from outside.

@@ -165,7 +165,7 @@ def _actuators(
             np.where(bristle > 0.0, 1.0 / soft, 0.0),
         ),
         slot.P_LIMIT: rows(
-            actuation.effort_limit, actuation.velocity_limit, actuation.disturbance
+            actuation.torque_limit, actuation.velocity_limit, actuation.disturbance
         ),
         slot.P_STOP: rows(actuation.lower, actuation.upper),
         slot.P_MODE: rows(1.0 * fixed, 1.0 * paced, 1.0 * ~(fixed | paced)),
