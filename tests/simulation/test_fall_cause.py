@@ -51,7 +51,7 @@ def test_a_push_tips_it_over_the_edge_ahead(force, where):
 
 
 def test_actuators_that_are_too_weak():
-    """Too much to carry: an actuator of a leg gives all it can, and that comes first."""
+    """Too much to carry: an actuator of a leg gives all it can, which comes first."""
     robot = load("itu-biped")
     world = trial_world(robot, Flat())
     world = dataclasses.replace(world, robot=with_payload(robot, {"torso": 1000.0}))

@@ -122,8 +122,8 @@ class MujocoEngine:
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.
 
-        Commands reach the actuators later by the delay, rounded to whole steps; until the
-        first one does, servos hold the position of the reset.
+        Commands reach the actuators later by the delay, rounded to whole steps; until
+        the first one does, servos hold the position of the reset.
 
         Args:
             commands: Arrays of shape (steps, nv - 6).
