@@ -10,8 +10,8 @@ from random_trees import random_states, random_trees
 from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.log.figures import figures_as_json, plain_figures
 from equipoise.log.run import Event
+from equipoise.log.summary import plain_summary, summary_as_json
 from equipoise.robot.joint_coordinates import (
     configurations,
     degree_names,
@@ -162,8 +162,8 @@ def test_events_are_put_in_order():
 def test_figures_are_plain():
     """NumPy's numbers become plain ones; NaN is refused with its place."""
     figures = {"b": np.float64(1.5), "a": {"x": np.arange(2), "y": (True, None)}}
-    assert plain_figures(figures) == {"b": 1.5, "a": {"x": [0, 1], "y": [True, None]}}
-    assert figures_as_json(figures).index('"a"') < figures_as_json(figures).index('"b"')
+    assert plain_summary(figures) == {"b": 1.5, "a": {"x": [0, 1], "y": [True, None]}}
+    assert summary_as_json(figures).index('"a"') < summary_as_json(figures).index('"b"')
     with pytest.raises(EquipoiseError, match=r"summary: 'com_error_m.max\[1\]' is nan"):
         swaying(summary={"com_error_m": {"max": [0.0, np.nan]}})
     with pytest.raises(EquipoiseError, match="summary: 'robot' is a Robot"):

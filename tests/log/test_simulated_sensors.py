@@ -10,11 +10,11 @@ import equipoise as eq
 from equipoise.control.blocks import Hold, OpenLoop
 from equipoise.control.signals import Command, Measurement, State, Target
 from equipoise.kinematics.stance import sole_pose
-from equipoise.log.open_run import is_run, open_run
-from equipoise.log.recordings.foot_wrenches import foot_wrenches
-from equipoise.log.recordings.recording import Recording, read_recording
-from equipoise.log.recordings.recording_of_run import recording_of_run
+from equipoise.log.open_run import is_run, open_run, read_recording
+from equipoise.log.recordings.match_to_robot import foot_wrenches
+from equipoise.log.recordings.recording import Recording
 from equipoise.log.recordings.replay import recorded_run
+from equipoise.log.recordings.topic_series import recording_of_run
 from equipoise.log.run import Run
 from equipoise.simulation.loop import ControlLoop, Periods
 from equipoise.simulation.native import NativeEngine

@@ -10,12 +10,11 @@ from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.mcap_format.ros_types import long_name
-from equipoise.log.mcap_format.salvage import summary_beside
-from equipoise.log.recordings.bag import Bag, read_bag
-from equipoise.log.recordings.bag_files import check_there
-from equipoise.log.recordings.recording import CSV_ENDINGS, read_recording
+from equipoise.log.open_run import CSV_ENDINGS, read_recording
+from equipoise.log.recordings.bag import Bag, check_there, read_bag
+from equipoise.log.recordings.recording import seconds_from
 from equipoise.log.recordings.recording_of_bag import is_description
-from equipoise.log.recordings.row_order import seconds_from
+from equipoise.log.summary import summary_beside
 from equipoise.robot.formats.xml_file import parse_xml
 
 

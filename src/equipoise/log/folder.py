@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from equipoise.atomic_file import write_text_atomically
 from equipoise.errors import EquipoiseError
-from equipoise.log.figures import figures_as_json
 from equipoise.log.mcap_format.mcap_file import LOG_NAME
 from equipoise.log.mcap_format.mcap_writer import write_mcap
-from equipoise.log.run import Run
+from equipoise.log.summary import SUMMARY_NAME, summary_as_json
 
-SUMMARY_NAME = "summary.json"
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
+
 REPORT_NAME = "report.html"
+
 FILES = (SUMMARY_NAME, LOG_NAME, REPORT_NAME)
 
 
@@ -45,7 +46,7 @@ def write_run(
     """
 
     def write(part: Path) -> None:
-        write_text_atomically(part / SUMMARY_NAME, figures_as_json(run.summary))
+        write_text_atomically(part / SUMMARY_NAME, summary_as_json(run.summary))
         if report is not None:
             write_text_atomically(part / REPORT_NAME, report)
         with (part / LOG_NAME).open("wb") as stream:
@@ -125,28 +126,6 @@ def check_folder(
     if inside and not replace:
         raise EquipoiseError(f"{folder}: exists already; --force replaces it")
     return target
-
-
-def read_summary(folder: Path | str) -> dict[str, Any]:
-    """Return the figures of a run.
-
-    Raises:
-        EquipoiseError: If the folder is no run's, or the file is damaged.
-    """
-    file = Path(folder) / SUMMARY_NAME
-    try:
-        figures = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise EquipoiseError(
-            f"{folder}: is no folder of a run: it has no {SUMMARY_NAME}"
-        ) from error
-    except OSError as error:
-        raise EquipoiseError(f"{file}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise EquipoiseError(f"{file}: is not JSON ({error})") from error
-    if not isinstance(figures, dict):
-        raise EquipoiseError(f"{file}: holds no mapping of figures")
-    return figures
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the sensors of a robot measured during a run."""
+"""What the sensors of a robot measured during a run; checks of arrays."""
 
 from __future__ import annotations
 
@@ -8,15 +8,50 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.log.checked_arrays import checked
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 BASE_DOF = 6
+
 FootSensorPlace = Literal["sole", "ankle"]
+
+
+def checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a read-only copy of finite numbers.
+
+    Raises:
+        ShapeError: If the shape is another, or a number is not finite.
+    """
+    array = numbers(name, values, shape)
+    check_finite(name, array)
+    array.flags.writeable = False
+    return array
+
+
+def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a copy of numbers, finite or not.
+
+    Raises:
+        ShapeError: If the shape is another, or there are other things than numbers.
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
+    if array.shape != shape:
+        raise ShapeError(f"{name} has shape {array.shape}; {shape} is needed")
+    return array
+
+
+def check_finite(name: str, values: Array) -> None:
+    """Refuse NaN and infinity; the message names the first row that holds one."""
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise ShapeError(f"{name} holds values that are not finite, first in row {row}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,23 @@
-"""Anything that can be played, as a run: a run's folder, a bag, a CSV file."""
+"""Any log opened: as the run that it shows, or as what was measured."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.described_robot import robot_of_urdf
-from equipoise.log.mcap_format.mcap_file import log_path, topics
+from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path, read_whole, topics
 from equipoise.log.mcap_format.mcap_reader import read_run
-from equipoise.log.mcap_format.salvage import read_whole
+from equipoise.log.mcap_format.static_messages import robot_of_urdf
 from equipoise.log.mcap_format.topics import needed_topics
-from equipoise.log.recordings.bag_files import check_there
-from equipoise.log.recordings.recording import CSV_ENDINGS, Recording, read_recording
+from equipoise.log.recordings.bag import check_there, read_bag
+from equipoise.log.recordings.recording import Recording
+from equipoise.log.recordings.recording_of_bag import is_measurement, recording_of_bag
+from equipoise.log.recordings.recording_of_csv import recording_of_csv
 from equipoise.log.recordings.replay import recorded_run
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
+
+CSV_ENDINGS = (".csv", ".tsv", ".txt")
 
 
 def open_run(path: Path | str, robot: Robot | None = None) -> Run:
@@ -53,6 +56,25 @@ def is_run(path: Path) -> bool:
         raw = read_whole(file, lambda name, kind: False)
         announced = {topic.channel.topic for topic in raw.topics.values()}
     return announced.issuperset(needed_topics(announced))
+
+
+def read_recording(path: Path | str) -> Recording:
+    """Read joint positions, foot wrenches and the base out of anybody's log.
+
+    Args:
+        path: An MCAP file, a SQLite bag (.db3), the folder of a ROS 2 bag or of a run,
+            or a CSV file with a row of names.
+
+    Raises:
+        EquipoiseError: If it is none of these, or holds no joint positions.
+    """
+    path = Path(path)
+    check_there(path)
+    if path.suffix.lower() in CSV_ENDINGS and not path.is_dir():
+        return recording_of_csv(path)
+    if (path / LOG_NAME).is_file():
+        path = log_path(path)
+    return recording_of_bag(read_bag(path, is_measurement))
 
 
 def _described(recording: Recording) -> Robot:

@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.log.checked_arrays import check_finite, checked, numbers
-from equipoise.log.figures import plain_figures
-from equipoise.log.measured import BASE_DOF, Measured
+from equipoise.log.folder import write_run
+from equipoise.log.measured import BASE_DOF, Measured, check_finite, checked, numbers
+from equipoise.log.summary import plain_summary
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 # Logs count time in whole nanoseconds.
 SHORTEST_INTERVAL = 1e-9
+
 REFERENCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
 COMMANDS = ("position", "velocity", "torque")
 
 
@@ -136,8 +138,6 @@ class Run:
         self, folder: Path | str, *, report: str | None = None, replace: bool = False
     ) -> Path:
         """Write a run folder: :func:`~equipoise.log.folder.write_run`."""
-        from equipoise.log.folder import write_run
-
         return write_run(self, folder, report=report, replace=replace)
 
     def _set(self, name: str, value: object) -> None:
@@ -217,7 +217,7 @@ class Run:
                 raise EquipoiseError(f"event '{event.text}' is at {event.time:g} s")
         ordered = sorted(self.events, key=lambda event: event.time)
         self._set("events", tuple(ordered))
-        self._set("summary", MappingProxyType(plain_figures(self.summary)))
+        self._set("summary", MappingProxyType(plain_summary(self.summary)))
 
 
 def _all_or_none(

@@ -13,9 +13,9 @@ from mcap.reader import NonSeekingReader
 from mcap.writer import CompressionType, Writer
 from runs import swaying
 
+from equipoise.log.mcap_format import raw_messages
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.mcap_format.raw_messages import read_raw
-from equipoise.log.recordings import message_rows
 
 Sent = list[tuple[int, int]]  # channel and length of each message
 Found = dict[str, list[tuple[int, bytes]]]
@@ -99,7 +99,7 @@ def test_a_run_is_read_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stream.getvalue()
     quick = found(content)
     assert quick == expected(content)
-    monkeypatch.setattr(message_rows, "LEAST_ROWS", 10**9)
+    monkeypatch.setattr(raw_messages, "LEAST_ROWS", 10**9)
     assert found(content) == quick
 
 

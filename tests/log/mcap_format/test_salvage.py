@@ -13,9 +13,9 @@ from mcap.writer import Writer
 from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError
+from equipoise.log.mcap_format.mcap_file import read_whole
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.mcap_writer import write_mcap
-from equipoise.log.mcap_format.salvage import read_whole
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from runs import swaying
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.recordings.recording import Recording, read_recording
+from equipoise.log.open_run import read_recording
+from equipoise.log.recordings.recording import Recording
 
 MS = 1_000_000
 POSE = np.array([0.1, -0.2, 0.9, 0.0, 0.0, 0.6, 0.8])

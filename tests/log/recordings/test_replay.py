@@ -18,9 +18,10 @@ import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.velocities import velocities
+from equipoise.log.open_run import read_recording
 from equipoise.log.recordings import replay
 from equipoise.log.recordings.leg_odometry import stance_is_left
-from equipoise.log.recordings.recording import MeasuredWrench, Recording, read_recording
+from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.log.recordings.replay import recorded_run
 from equipoise.robot.joint_coordinates import degree_names
 

@@ -1,20 +1,26 @@
-"""CDR, the bytes of ROS 2 messages, by their definitions."""
+"""CDR, the bytes of ROS 2 messages: one message by its definition, many at once."""
 
 from __future__ import annotations
 
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_format.layout import Column, Layout
+
+Bytes = NDArray[np.uint8]
+
+# Texts and lengths are padded by up to as many bytes, of any value.
+PADDING = 7
 
 # Little-endian, plain CDR; alignment counts from after it.
 ENCAPSULATION = b"\x00\x01\x00\x00"
+
 NUMBERS = {
     "bool": "<u1",
     "byte": "<u1",
@@ -24,7 +30,77 @@ NUMBERS = {
     **{f"int{bits}": f"<i{bits // 8}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"<u{bits // 8}" for bits in (8, 16, 32, 64)},
 }
+
 FIELD = re.compile(r"([\w/]+)(?:<=\d+)?(\[[^\]]*\])?\s+(\w+)(?:\s.*)?")
+
+
+class Column(NamedTuple):
+    """Where numbers lie in a message."""
+
+    offset: int
+    dtype: np.dtype[Any]
+    length: int
+
+
+@dataclass
+class Layout:
+    """Where everything lies in a message.
+
+    Attributes:
+        size: Bytes of the message.
+        columns: Numbers by path, ``"header.stamp.sec"`` or ``"poses[0].x"``.
+        texts: Texts by path.
+        shape: Spans of bytes that hold texts and lengths: the same in every message
+            of this layout.
+    """
+
+    size: int = 0
+    columns: dict[str, Column] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    shape: list[slice] = field(default_factory=list)
+
+    def fits(self, messages: Bytes) -> NDArray[np.bool_]:
+        """Return which messages, shape (n, size), have the layout of the first."""
+        if len(messages) == 0:
+            return np.ones(0, dtype=np.bool_)
+        # spans with the padding between them are few: nearly always all is said then
+        same = _alike(messages, messages[0], _merged(self.shape))
+        if not same.all():
+            same[~same] = _alike(messages[~same], messages[0], self.shape)
+        return same
+
+    def get(self, messages: Bytes, path: str, count: int | None = None) -> NDArray[Any]:
+        """Return the numbers at a path and those after it, shape (n, count)."""
+        column = self.columns[path]
+        width = column.dtype.itemsize * (column.length if count is None else count)
+        part = messages[:, column.offset : column.offset + width]
+        return np.ascontiguousarray(part).view(column.dtype)
+
+    def put(self, messages: Bytes, path: str, values: ArrayLike) -> None:
+        """Write numbers, shape (n,) or (n, count), at a path and after it."""
+        column = self.columns[path]
+        numbers = np.ascontiguousarray(values, dtype=column.dtype)
+        flat = numbers.reshape(len(messages), -1).view(np.uint8)
+        messages[:, column.offset : column.offset + flat.shape[1]] = flat
+
+
+def _alike(messages: Bytes, first: Bytes, spans: list[slice]) -> NDArray[np.bool_]:
+    """Return which messages are the same in some spans as the first."""
+    same = np.ones(len(messages), dtype=np.bool_)
+    for span in spans:
+        same &= (messages[:, span] == first[span]).all(axis=1)
+    return same
+
+
+def _merged(spans: list[slice]) -> list[slice]:
+    """Return spans in which those are one that only padding lies between."""
+    merged: list[slice] = []
+    for span in spans:
+        if merged and 0 <= span.start - merged[-1].stop <= PADDING:
+            merged[-1] = slice(merged[-1].start, span.stop)
+        else:
+            merged.append(span)
+    return merged
 
 
 class Field(NamedTuple):

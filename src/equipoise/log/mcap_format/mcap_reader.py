@@ -7,43 +7,67 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import NDArray
 
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.log.described_robot import described_robot
 from equipoise.log.mcap_format.mcap_file import (
     Messages,
     decoded,
     log_path,
     open_log,
     read_messages,
-)
-from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
-from equipoise.log.mcap_format.raw_messages import RawLog
-from equipoise.log.mcap_format.run_messages import run_of_messages
-from equipoise.log.mcap_format.salvage import (
     read_whole,
-    summary_beside,
     what_is_lost,
     whole_rows,
 )
+from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
+from equipoise.log.mcap_format.raw_messages import RawLog
+from equipoise.log.mcap_format.static_messages import (
+    described_robot,
+    logged_surroundings,
+)
+from equipoise.log.mcap_format.streams import ARROW_SCALE, JOINT_FIELDS, KINDS
 from equipoise.log.mcap_format.topics import (
+    BASE_ACCELERATION,
     BOXES,
+    COM,
     CONTACTS,
     ESTIMATED_JOINTS,
+    EVENTS,
+    IMU,
+    JOINT_ACCELERATIONS,
     JOINT_COMMANDS,
     JOINT_STATES,
     ODOMETRY,
     REFERENCES,
+    STATIC_TRANSFORMS,
+    SURROUNDINGS,
+    ZMP,
+    ZMP_MARGIN,
     needed_topics,
+    sole_frame,
     true_prefix,
     wrench_topic,
 )
-from equipoise.log.run import Run
+from equipoise.log.measured import Measured
+from equipoise.log.run import Event, Run
+from equipoise.log.summary import summary_beside
+from equipoise.log.surroundings import Surroundings
+from equipoise.robot.joint_coordinates import (
+    BASE_Q,
+    BASE_V,
+    configurations,
+    degree_names,
+)
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
+
+# How many numbers of a reference follow from a field on, by its path.
+REFERENCE_PATHS = {"point.x": 3, **{kind.path: kind.size for kind in KINDS.values()}}
 
 
 def read_run(
@@ -128,3 +152,234 @@ def _with_loss(
     before = summary.get("notices")
     notices = list(before) if isinstance(before, list) else []
     return {**summary, "notices": [*notices, lost]}
+
+
+def run_of_messages(
+    messages: Mapping[str, Messages], robot: Robot, summary: Mapping[str, Any]
+) -> Run:
+    """Return a run out of the messages of its log.
+
+    Args:
+        messages: By topic; all that :func:`~.topics.needed_topics` names are there.
+        robot: The robot that ran.
+        summary: Figures of the run.
+
+    Raises:
+        EquipoiseError: If topics differ in time, or joints are another robot's.
+    """
+    return _Reading(messages, robot).run(summary)
+
+
+class _Reading:
+    """Messages of a run's log, brought into a robot's order."""
+
+    def __init__(self, messages: Mapping[str, Messages], robot: Robot) -> None:
+        self.messages = messages
+        self.robot = robot
+        self.true = true_prefix(messages)
+        self.times = messages[JOINT_STATES].times
+        self.names = degree_names(robot)
+
+    def run(self, summary: Mapping[str, Any]) -> Run:
+        true = self.true
+        states = self.messages[true + JOINT_STATES]
+        q, v = self.motion(true + JOINT_STATES, true + ODOMETRY)
+        supported, zmp, margin = self.support()
+        names, contact_position, contact_force = self.contacts()
+        return Run(
+            robot=self.robot,
+            time=self.times / NANOSECONDS,
+            q=q,
+            v=v,
+            a=np.hstack(
+                [
+                    self.column(true + BASE_ACCELERATION, "accel.linear.x", BASE_V),
+                    self.by_degree(
+                        self.messages[true + JOINT_ACCELERATIONS],
+                        "joint_names",
+                        "points[0].accelerations",
+                    ),
+                ]
+            ),
+            torque=self.by_degree(states, "name", "effort"),
+            contact_names=names,
+            contact_position=contact_position,
+            contact_force=contact_force,
+            foot_wrench=self.wrenches(true),
+            com=self.column(true + COM, "point.x", 3),
+            zmp=zmp,
+            supported=supported,
+            zmp_margin=margin,
+            references={
+                topic.removeprefix(REFERENCES): self.reference(topic)
+                for topic in self.messages
+                if topic.startswith(REFERENCES)
+            },
+            boxes=self.boxes(),
+            events=self.events(),
+            summary=summary,
+            surroundings=self.surroundings(),
+            commands=self.commands(),
+            measured=self.measured() if true else None,
+            estimates=self.estimates(),
+        )
+
+    def motion(self, joints: str, base: str) -> tuple[Array, Array]:
+        """Return configurations and velocities, of joints and odometry."""
+        states, odometry = self.messages[joints], self.messages[base]
+        pose = self.rows(base, odometry.numbers("pose.pose.position.x", BASE_Q))
+        twist = self.rows(base, odometry.numbers("twist.twist.linear.x", BASE_V))
+        positions = self.by_degree(states, "name", "position")
+        velocities = self.by_degree(states, "name", "velocity")
+        return (
+            configurations(self.robot, pose, positions),
+            np.hstack([twist, velocities]),
+        )
+
+    def wrenches(self, prefix: str) -> dict[Side, Array]:
+        return {
+            side: self.column(prefix + wrench_topic(side), "wrench.force.x", 6)
+            for side in self.robot.soles
+            if prefix + wrench_topic(side) in self.messages
+        }
+
+    def commands(self) -> dict[str, Array]:
+        if JOINT_COMMANDS not in self.messages:
+            return {}
+        messages = self.messages[JOINT_COMMANDS]
+        return {
+            name: self.by_degree(messages, "name", field)
+            for name, field in JOINT_FIELDS.items()
+        }
+
+    def measured(self) -> Measured:
+        states, imu = self.messages[JOINT_STATES], self.messages[IMU]
+        seconds = states.numbers("header.stamp.sec")[:, 0].astype(np.int64)
+        rest = states.numbers("header.stamp.nanosec")[:, 0].astype(np.int64)
+        feet = self.wrenches("")
+        frames = [
+            self.messages[wrench_topic(side)].layouts[0].texts["header.frame_id"]
+            for side in feet
+        ]
+        at_ankle = any(frame not in map(sole_frame, feet) for frame in frames)
+        frame, pose = self.fixed_frame(imu.layouts[0].texts["header.frame_id"])
+        return Measured(
+            time=(seconds * NANOSECONDS + rest) / NANOSECONDS,
+            position=self.by_degree(states, "name", "position"),
+            velocity=self.by_degree(states, "name", "velocity"),
+            feet=feet,
+            feet_at="ankle" if at_ankle else "sole",
+            angular_velocity=self.column(IMU, "angular_velocity.x", 3),
+            specific_force=self.column(IMU, "linear_acceleration.x", 3),
+            orientation=self.column(IMU, "orientation.x", 4),
+            imu_frame=frame,
+            transform_imu_to_frame=pose,
+        )
+
+    def fixed_frame(self, name: str) -> tuple[str, Array]:
+        """Return the parent of a frame, and its pose there, as the log has them."""
+        if STATIC_TRANSFORMS in self.messages:
+            messages = self.messages[STATIC_TRANSFORMS]
+            children = messages.texts("transforms[].child_frame_id")
+            if name in children:
+                path = f"transforms[{children.index(name)}]"
+                parent = messages.layouts[0].texts[f"{path}.header.frame_id"]
+                pose = messages.numbers(f"{path}.transform.translation.x", BASE_Q)
+                return parent, np.array(pin.XYZQUATToSE3(pose[0]).homogeneous)
+        return name, np.eye(4)
+
+    def estimates(self) -> dict[str, Array]:
+        if not self.true or ESTIMATED_JOINTS not in self.messages:
+            return {}
+        return dict(zip("qv", self.motion(ESTIMATED_JOINTS, ODOMETRY), strict=True))
+
+    def surroundings(self) -> Surroundings:
+        if SURROUNDINGS not in self.messages:
+            return Surroundings()
+        return logged_surroundings(self.messages[SURROUNDINGS])
+
+    def column(self, topic: str, path: str, count: int | None = None) -> Array:
+        return self.rows(topic, self.messages[topic].numbers(path, count))
+
+    def rows(self, topic: str, values: NDArray[Any]) -> Array:
+        if not np.array_equal(self.messages[topic].times, self.times):
+            raise EquipoiseError(f"'{topic}' and '{JOINT_STATES}' differ in time")
+        return values.astype(np.float64, copy=False)
+
+    def by_degree(self, messages: Messages, names: str, path: str) -> Array:
+        """Return a column for each of the robot's degrees of freedom, by name."""
+        place = {name: at for at, name in enumerate(messages.texts(names))}
+        lacking = [name for name in self.names if name not in place]
+        if lacking:
+            raise EquipoiseError(
+                f"is a log of another robot: joint '{lacking[0]}' of {self.robot.name} "
+                f"is not in '{messages.topic}'"
+            )
+        values = self.rows(messages.topic, messages.numbers(path))
+        if values.shape[1] != len(place):
+            raise EquipoiseError(
+                f"'{messages.topic}': '{path}' has not one entry a name"
+            )
+        ordered: Array = values[:, [place[name] for name in self.names]]
+        return ordered
+
+    def support(self) -> tuple[NDArray[np.bool_], Array, Array]:
+        count = len(self.times)
+        supported = np.zeros(count, dtype=np.bool_)
+        zmp, margin = np.full((count, 3), np.nan), np.full(count, np.nan)
+        point = self.messages.get(self.true + ZMP)
+        distance = self.messages.get(self.true + ZMP_MARGIN)
+        if point is not None and distance is not None:
+            supported = np.isin(self.times, point.times)
+            zmp[supported] = point.numbers("point.x", 3)
+            margin[supported] = distance.numbers("data")[:, 0]
+        return supported, zmp, margin
+
+    def contacts(self) -> tuple[tuple[str, ...], Array, Array]:
+        topic = self.true + CONTACTS
+        if topic not in self.messages:
+            nothing = np.zeros((len(self.times), 0, 3))
+            return (), nothing, nothing
+        names = tuple(self.messages[topic].texts("markers[].ns"))
+        position, force = (
+            np.stack(
+                [
+                    self.column(topic, f"markers[{at}].{path}", 3)
+                    for at in range(len(names))
+                ],
+                axis=1,
+            )
+            for path in ("pose.position.x", "points[1].x")
+        )
+        return names, position, force / ARROW_SCALE
+
+    def boxes(self) -> Array:
+        topic = self.true + BOXES
+        if topic not in self.messages:
+            return np.zeros((len(self.times), 0, 7))
+        paths = self.messages[topic].layouts[0].columns
+        count = sum(path.endswith(".orientation.w") for path in paths)
+        values = self.column(topic, "poses[0].position.x", 7 * count)
+        return values.reshape(len(values), count, 7)
+
+    def reference(self, topic: str) -> Array:
+        messages = self.messages[topic]
+        columns = messages.layouts[0].columns
+        for path, size in REFERENCE_PATHS.items():
+            if path in columns:
+                return self.column(topic, path, size)
+        if "data" not in columns:
+            kind = topic.removeprefix(f"{REFERENCES}joint_")
+            return self.by_degree(messages, "name", JOINT_FIELDS.get(kind, kind))
+        values = self.column(topic, "data")
+        sizes: list[int] = []
+        while (path := f"layout.dim[{len(sizes)}].size") in columns:
+            sizes.append(int(messages.numbers(path)[0, 0]))
+        return values.reshape(len(values), *sizes)
+
+    def events(self) -> tuple[Event, ...]:
+        if EVENTS not in self.messages:
+            return ()
+        messages = self.messages[EVENTS]
+        times = (messages.times / NANOSECONDS).tolist()
+        return tuple(map(Event, times, messages.text("msg")))

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, BinaryIO
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from mcap.writer import Writer
 from numpy.typing import NDArray
 
 from equipoise.log.mcap_format.cdr import MessageType
-from equipoise.log.mcap_format.container import Block, McapFile
-from equipoise.log.mcap_format.layout import Bytes, Layout
 from equipoise.log.mcap_format.ros_types import definition, long_name
-from equipoise.log.mcap_format.stream import Stream
-from equipoise.log.mcap_format.streams import event_message, still_messages, streams
+from equipoise.log.mcap_format.static_messages import (
+    SETTINGS_ATTACHMENT,
+    static_messages,
+)
+from equipoise.log.mcap_format.streams import Stream, streams
 from equipoise.log.mcap_format.topics import EVENTS
-from equipoise.log.run import Run
-from equipoise.robot.formats.export_urdf import to_urdf
 from equipoise.robot.formats.settings_text import to_settings_toml
+
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
 
 # Before compression; what a reader unpacks at a time.
 CHUNK_BYTES = 2**20
-# Limbs, soles and postures, which URDF cannot hold.
-SETTINGS_ATTACHMENT = "robot.toml"
 NANOSECONDS = 10**9
+# Level INFO of rcl_interfaces/Log.
+INFO = 20
 
 
 def write_mcap(run: Run, stream: BinaryIO) -> None:
@@ -36,29 +40,20 @@ def write_mcap(run: Run, stream: BinaryIO) -> None:
         run: The run.
         stream: Where to, at its beginning.
     """
-    file = McapFile(stream, "ros2", "equipoise")
+    file = _File(stream)
     topics = [_Topic(file, item, run) for item in streams(run)]
-    settings = to_settings_toml(run.robot)
-    file.add_attachment(SETTINGS_ATTACHMENT, "application/toml", settings.encode())
-    times = nanoseconds(run.time)
-    _write_singles(file, run, int(times[0]))
-    present = np.stack([topic.rows for topic in topics], axis=1)
-    row_bytes = sum(topic.layout.size for topic in topics)
-    step = max(1, CHUNK_BYTES // row_bytes)
+    file.attach(SETTINGS_ATTACHMENT, "application/toml", to_settings_toml(run.robot))
+    times = nanoseconds(run.time).tolist()
+    _write_single_messages(file, run, times[0])
+    step = max(1, CHUNK_BYTES // sum(topic.layout.size for topic in topics))
     for start in range(0, len(times), step):
         stop = min(start + step, len(times))
         encoded = [topic.encode(start, stop) for topic in topics]
-        blocks = []
-        for first, last in _even_spans(present, start, stop):
-            there = np.flatnonzero(present[first]).tolist()
-            blocks.append(
-                Block(
-                    [topics[at].channel for at in there],
-                    times[first:last],
-                    [encoded[at][first - start : last - start] for at in there],
-                )
-            )
-        file.add_chunk(blocks)
+        for row in range(start, stop):
+            for topic, messages in zip(topics, encoded, strict=True):
+                if topic.rows[row]:
+                    file.add(topic.channel, times[row], messages[row - start])
+        file.end_chunk()
     file.finish()
 
 
@@ -67,67 +62,77 @@ def nanoseconds(time: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.rint(time * NANOSECONDS).astype(np.uint64)
 
 
+class _File:
+    """An MCAP file in which nothing depends on the clock, and chunks on us alone."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._writer = Writer(stream, chunk_size=sys.maxsize)
+        self._writer.start("ros2", "equipoise")
+        self._schemas: dict[str, int] = {}
+        self._counts: Counter[int] = Counter()
+
+    def open_channel(self, topic: str, name: str) -> tuple[int, MessageType]:
+        text = definition(name)
+        if name not in self._schemas:
+            self._schemas[name] = self._writer.register_schema(
+                long_name(name), "ros2msg", text.encode()
+            )
+        channel = self._writer.register_channel(topic, "cdr", self._schemas[name])
+        return channel, MessageType.parse(name, text)
+
+    def add(self, channel: int, time: int, message: bytes) -> None:
+        self._writer.add_message(channel, time, message, time, self._counts[channel])
+        self._counts[channel] += 1
+
+    def attach(self, name: str, media_type: str, text: str) -> None:
+        self._writer.add_attachment(0, 0, name, media_type, text.encode())
+
+    def end_chunk(self) -> None:
+        self._writer.flush()  # type: ignore[no-untyped-call]
+
+    def finish(self) -> None:
+        self._writer.finish()  # type: ignore[no-untyped-call]
+
+
 class _Topic:
     """A stream that has its channel in a file and the layout of its messages."""
 
-    def __init__(self, file: McapFile, stream: Stream, run: Run) -> None:
-        self.stream = stream
-        self.channel, kind = _open_channel(file, stream.topic, stream.type)
-        template = kind.encode(stream.message)
-        self.layout: Layout = kind.layout(template)
-        self.rows = (
-            np.ones(len(run.time), dtype=np.bool_)
-            if stream.rows is None
-            else stream.rows
-        )
+    def __init__(self, file: _File, stream: Stream, run: Run) -> None:
+        self.channel, kind = file.open_channel(stream.topic, stream.type)
+        self._template = kind.encode(stream.message)
+        self.layout = kind.layout(self._template)
+        everywhere = np.ones(len(run.time), dtype=np.bool_)
+        self.rows = (everywhere if stream.rows is None else stream.rows).tolist()
+        self._stream = stream
         stamped = run.time if stream.stamped is None else stream.stamped
         self._stamps = np.divmod(nanoseconds(stamped), NANOSECONDS)
-        self._template: Bytes = np.frombuffer(template, dtype=np.uint8)
 
-    def encode(self, start: int, stop: int) -> Bytes:
-        messages = np.tile(self._template, (stop - start, 1))
-        for path, values in self.stream.columns.items():
+    def encode(self, start: int, stop: int) -> list[bytes]:
+        template = np.frombuffer(self._template, dtype=np.uint8)
+        messages = np.tile(template, (stop - start, 1))
+        for path, values in self._stream.columns.items():
             self.layout.put(messages, path, np.asarray(values)[start:stop])
         seconds, rest = (part[start:stop] for part in self._stamps)
-        for path in self.stream.stamps:
+        for path in self._stream.stamps:
             self.layout.put(messages, f"{path}.sec", seconds)
             self.layout.put(messages, f"{path}.nanosec", rest)
-        return messages
+        return [message.tobytes() for message in messages]
 
 
-def _open_channel(file: McapFile, topic: str, name: str) -> tuple[int, MessageType]:
-    text = definition(name)
-    channel = file.add_channel(topic, long_name(name), text)
-    return channel, MessageType.parse(name, text)
-
-
-def _write_singles(file: McapFile, run: Run, start: int) -> None:
+def _write_single_messages(file: _File, run: Run, start: int) -> None:
     """Write what does not come with every row: the robot and the events."""
     items: list[tuple[str, str, dict[str, Any], int]] = [
-        (topic, name, message, start)
-        for topic, name, message in still_messages(run, to_urdf(run.robot.description))
+        (topic, name, message, start) for topic, name, message in static_messages(run)
     ]
-    moments = nanoseconds(np.array([event.time for event in run.events]))
-    for event, moment in zip(run.events, moments.tolist(), strict=True):
-        message = event_message(event.text, *divmod(moment, NANOSECONDS))
-        items.append((EVENTS, "rcl_interfaces/Log", message, moment))
+    moments = nanoseconds(np.array([event.time for event in run.events])).tolist()
+    for event, moment in zip(run.events, moments, strict=True):
+        stamp = dict(zip(("sec", "nanosec"), divmod(moment, NANOSECONDS), strict=True))
+        text = {"stamp": stamp, "level": INFO, "name": "equipoise", "msg": event.text}
+        items.append((EVENTS, "rcl_interfaces/Log", text, moment))
     channels: dict[str, tuple[int, MessageType]] = {}
-    blocks = []
     for topic, name, message, moment in items:
         if topic not in channels:
-            channels[topic] = _open_channel(file, topic, name)
+            channels[topic] = file.open_channel(topic, name)
         channel, kind = channels[topic]
-        encoded = np.frombuffer(kind.encode(message), dtype=np.uint8)
-        at = np.array([moment], dtype=np.uint64)
-        blocks.append(Block([channel], at, [encoded[None]]))
-    file.add_chunk(blocks)
-
-
-def _even_spans(
-    present: NDArray[np.bool_], start: int, stop: int
-) -> list[tuple[int, int]]:
-    """Return spans of rows in which the same topics have messages."""
-    part = present[start:stop]
-    changes = np.flatnonzero((part[1:] != part[:-1]).any(axis=1)) + 1
-    edges = [start, *(changes + start).tolist(), stop]
-    return list(pairwise(edges))
+        file.add(channel, moment, kind.encode(message))
+    file.end_chunk()

@@ -12,22 +12,37 @@ from collections.abc import Collection
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
+WORLD = "world"
+
 JOINT_STATES = "/joint_states"
+
 JOINT_ACCELERATIONS = "/joint_accelerations"
+
 BASE_ACCELERATION = "/base/acceleration"
+
 ODOMETRY, TRANSFORMS = "/odom", "/tf"
+
 COM, ZMP, ZMP_MARGIN = "/com", "/zmp", "/zmp_margin"
+
 CONTACTS, BOXES, EVENTS = "/contacts", "/boxes", "/events"
+
 ROBOT_DESCRIPTION = "/robot_description"
+
 STATIC_TRANSFORMS = "/tf_static"
+
 SURROUNDINGS = "/surroundings"
+
 IMU = "/imu"
 
 JOINT_COMMANDS = "/joint_commands"
+
 REFERENCES = "/references/"
+
 # Of an estimator, whose base is on /odom and /tf.
 ESTIMATED_JOINTS = "/estimated/joint_states"
+
 TRUE = "/true"
+
 # Beginnings of topics that hold no measurements.
 NOT_MEASURED = (f"{TRUE}/", REFERENCES, "/estimated/")
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_format.mcap_writer import SETTINGS_ATTACHMENT
+from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
+from equipoise.log.mcap_format.static_messages import SETTINGS_ATTACHMENT
 from equipoise.log.mcap_format.topics import NOT_MEASURED
-from equipoise.log.recordings.bag import Bag, BagTopic, topic_names
-from equipoise.log.recordings.base_series import base_series, static_frames
-from equipoise.log.recordings.measured_series import (
+from equipoise.log.recordings.bag import Bag, BagTopic, Group, topic_names
+from equipoise.log.recordings.recording import Recording, StaticFrame
+from equipoise.log.recordings.topic_series import (
     JointSeries,
     Series,
-    joint_series,
-    stamped_series,
+    fair_poses,
+    recording_of_series,
+    static_frame,
 )
-from equipoise.log.recordings.recording import Recording
-from equipoise.log.recordings.recording_of_series import recording_of_series
 
 JOINT_STATE = "sensor_msgs/JointState"
+
 WRENCH = "geometry_msgs/WrenchStamped"
+
 USED_TYPES = (
     JOINT_STATE,
     WRENCH,
@@ -29,9 +33,17 @@ USED_TYPES = (
     "tf2_msgs/TFMessage",
     "geometry_msgs/PoseStamped",
 )
+
 DESCRIPTION = "robot_description"
+
 # Topics of joint states and wrenches that say what was wanted, not what was.
 WANTED_NOT_MEASURED = re.compile(r"command|cmd|desired|goal|reference|setpoint|target")
+
+# Poses of other things than the base (goals, objects) are common.
+BASE_WORD = re.compile(r"base|body|mocap|pelvis|root|torso|trunk|waist|vicon|optitrack")
+
+# Frames that do not move; a base's pose in one of them is wanted.
+FIXED_FRAMES = ("world", "odom", "map")
 
 
 def is_measurement(name: str, kind: str) -> bool:
@@ -103,3 +115,155 @@ def _described(bag: Bag) -> str | None:
         if is_description(topic.name, topic.type) and topic.groups:
             return topic.groups[-1].layout.texts["data"]
     return None
+
+
+def base_series(bag: Bag) -> Series | None:
+    """Return the poses of the base: of odometry, else of /tf, else stamped poses.
+
+    Poses that are no poses (NaN, a quaternion of zeros) are NaN in all seven numbers.
+    """
+    for found in (_odometry(bag), _transform(bag), _stamped_pose(bag)):
+        if found is not None:
+            fair = fair_poses(found)
+            if fair is not None:
+                return fair
+    return None
+
+
+def static_frames(bag: Bag) -> dict[str, StaticFrame]:
+    """Return frames that /tf_static fixes to others, by name."""
+    found = {}
+    for topic in bag.topics.values():
+        if topic.type == "tf2_msgs/TFMessage" and topic.name.endswith("tf_static"):
+            for (parent, child), series in transform_series(topic).items():
+                pose = series.values[-1]
+                if np.isfinite(pose).all() and np.any(pose[3:]):
+                    found[child] = static_frame(parent, pose)
+    return found
+
+
+def _odometry(bag: Bag) -> Series | None:
+    topics = [
+        topic
+        for topic in bag.topics.values()
+        if topic.type == "nav_msgs/Odometry" and topic.groups
+    ]
+    topics.sort(key=lambda topic: (topic.name != "/odom", -len(topic.times)))
+    if not topics:
+        return None
+    return stamped_series(topics[0], "pose.pose.position.x", 7, "child_frame_id")
+
+
+def _transform(bag: Bag) -> Series | None:
+    moving: dict[tuple[str, str], Series] = {}
+    for topic in bag.topics.values():
+        if topic.type == "tf2_msgs/TFMessage" and not topic.name.endswith("tf_static"):
+            moving.update(transform_series(topic))
+    for fixed in FIXED_FRAMES:
+        for (parent, child), series in moving.items():
+            if parent == fixed and child not in FIXED_FRAMES:
+                return series
+    return None
+
+
+def _stamped_pose(bag: Bag) -> Series | None:
+    topics = [
+        topic
+        for topic in bag.topics.values()
+        if topic.type == "geometry_msgs/PoseStamped"
+        and topic.groups
+        and BASE_WORD.search(topic.name.lower())
+    ]
+    if not topics:
+        return None
+    most = max(topics, key=lambda topic: len(topic.times))
+    # its frame is the one that the pose is given in, not the base's own
+    return stamped_series(most, "pose.position.x", 7)._replace(frame="")
+
+
+def joint_series(topic: BagTopic) -> JointSeries:
+    """Return the joint states of a topic; messages may hold some joints each."""
+    texts = [group.texts("name") for group in topic.groups]
+    names = tuple(dict.fromkeys(name for own in texts for name in own))
+    place = {name: at for at, name in enumerate(names)}
+    rows = len(topic.times)
+    stamps = np.zeros(rows, dtype=np.int64)
+    columns = {
+        key: np.full((rows, len(names)), np.nan)
+        for key in ("position", "velocity", "effort")
+    }
+    broken = 0
+    for group, own in zip(topic.groups, texts, strict=True):
+        stamps[group.places] = _stamps(group, "header.stamp")
+        to = np.array([place[name] for name in own], dtype=np.int64)
+        for key, values in columns.items():
+            # drivers leave lists empty that they have no numbers for
+            if own and group.layout.columns[key].length == len(own):
+                numbers = group.numbers(key)
+                values[np.ix_(group.places, to)] = numbers
+                if key == "position":
+                    broken += int(np.count_nonzero(~np.isfinite(numbers)))
+    position, velocity, effort = (
+        Series(topic.name, "", topic.times, stamps, values, names)
+        for values in columns.values()
+    )
+    return JointSeries(position, velocity, effort, broken)
+
+
+def stamped_series(
+    topic: BagTopic, path: str, count: int, frame: str = "header.frame_id"
+) -> Series:
+    """Return numbers of messages that have a header.
+
+    Args:
+        topic: The topic.
+        path: Of the first number, ``"wrench.force.x"``.
+        count: How many there are.
+        frame: Path of the frame's name.
+    """
+    rows = len(topic.times)
+    values = np.full((rows, count), np.nan)
+    stamps = np.zeros(rows, dtype=np.int64)
+    for group in topic.groups:
+        values[group.places] = group.numbers(path, count)
+        stamps[group.places] = _stamps(group, "header.stamp")
+    name = topic.groups[0].layout.texts[frame]
+    return Series(topic.name, name.lstrip("/"), topic.times, stamps, values)
+
+
+def transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
+    """Return the poses of a topic of transforms by parent and child."""
+    found: dict[tuple[str, str], list[Series]] = {}
+    for group in topic.groups:
+        for parent, child, path in _transforms(group):
+            poses = group.numbers(f"{path}.transform.translation.x", 7)
+            stamps = _stamps(group, f"{path}.header.stamp")
+            logged = topic.times[group.places]
+            part = Series(topic.name, child, logged, stamps, np.array(poses))
+            found.setdefault((parent, child), []).append(part)
+    return {key: _joined(parts) for key, parts in found.items()}
+
+
+def _transforms(group: Group) -> Iterator[tuple[str, str, str]]:
+    texts, at = group.layout.texts, 0
+    while f"transforms[{at}].child_frame_id" in texts:
+        path = f"transforms[{at}]"
+        parent = texts[f"{path}.header.frame_id"].lstrip("/")
+        yield parent, texts[f"{path}.child_frame_id"].lstrip("/"), path
+        at += 1
+
+
+def _joined(parts: list[Series]) -> Series:
+    logged = np.concatenate([part.logged for part in parts])
+    order = np.argsort(logged, kind="stable")
+    return parts[0]._replace(
+        logged=logged[order],
+        stamps=np.concatenate([part.stamps for part in parts])[order],
+        values=np.concatenate([part.values for part in parts])[order],
+    )
+
+
+def _stamps(group: Group, path: str) -> NDArray[np.int64]:
+    seconds = group.numbers(f"{path}.sec")[:, 0].astype(np.int64)
+    rest = group.numbers(f"{path}.nanosec")[:, 0].astype(np.int64)
+    return np.asarray(seconds * NANOSECONDS + rest, dtype=np.int64)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
-from equipoise.log.recordings.csv_columns import csv_columns
-from equipoise.log.recordings.recording import MeasuredWrench, Recording
-from equipoise.log.recordings.row_order import (
+from equipoise.log.recordings.recording import (
+    MeasuredWrench,
+    Recording,
     Times,
     finite_rows,
     held,
@@ -28,19 +31,27 @@ TIME = re.compile(
     r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"
     r"(?:[ _]?[\[(]?(s|ms|us|ns)[\])]?)?"
 )
+
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
 # Seconds since 1970 have ten digits; more are nanoseconds.
 SURELY_NANOSECONDS = 1e16
+
 WRENCH = re.compile(
     r"(.+)[._/](?:([fmt])([xyz])|(force|torque|moment)[._/]([xyz]))", re.IGNORECASE
 )
+
 WRENCH_ORDER = tuple(f"{kind}{axis}" for kind in "fm" for axis in "xyz")
+
 BASE = re.compile(
     r"((?:floating_?)?base(?:_link)?|root(?:_link)?|pelvis)[._/]"
     r"(x|y|z|roll|pitch|yaw|qx|qy|qz|qw)",
     re.IGNORECASE,
 )
+
 JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort))?")
+
+DELIMITERS = ",;\t"
 
 
 def recording_of_csv(file: Path) -> Recording:
@@ -191,3 +202,70 @@ def _take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, A
         values = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
         wrenches[prefix] = values
     return wrenches
+
+
+class CsvColumns(NamedTuple):
+    """What a CSV file holds.
+
+    Attributes:
+        columns: Numbers by name, n rows each; NaN where a cell is empty.
+        notices: What was left out, a sentence each.
+    """
+
+    columns: dict[str, Array]
+    notices: list[str]
+
+
+def csv_columns(
+    file: Path, *, may_be_cut_off: bool, unread: Collection[str] = ()
+) -> CsvColumns:
+    """Read a CSV file; commas, semicolons or tabs are told by its first line.
+
+    Args:
+        file: The file.
+        may_be_cut_off: Whether a last row that is too short is left out, with a
+            notice, instead of refused.
+        unread: Columns to leave out, in small letters.
+
+    Raises:
+        EquipoiseError: If it is none; names the row or column at fault.
+    """
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            head = stream.readline()
+            delimiter = max(DELIMITERS, key=head.count)
+            names = next(csv.reader([head.lstrip("#")], delimiter=delimiter), [])
+            rows = [row for row in csv.reader(stream, delimiter=delimiter) if row]
+    except FileNotFoundError as error:
+        raise EquipoiseError(f"{file}: no such file or folder") from error
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise EquipoiseError(f"{file}: cannot be read as CSV ({error})") from error
+    names = [name.strip() for name in names]
+    notices: list[str] = []
+    if may_be_cut_off and rows and len(rows[-1]) < len(names):
+        rows.pop()
+        notices.append(f"{file.name} is cut off: its last row is lost")
+    _check_table(file, names, rows)
+    columns = {}
+    for name, texts in zip(names, zip(*rows, strict=True), strict=True):
+        if name.lower() in unread:
+            continue
+        try:
+            columns[name] = np.array([text.strip() or "nan" for text in texts], float)
+        except ValueError:
+            notices.append(f"column '{name}' is left out: it holds texts")
+    return CsvColumns(columns, notices)
+
+
+def _check_table(file: Path, names: list[str], rows: list[list[str]]) -> None:
+    if not rows or len(names) < 2:
+        raise EquipoiseError(f"{file}: is no CSV file of a row of names and numbers")
+    if len(set(names)) < len(names):
+        doubled = next(name for name in names if names.count(name) > 1)
+        raise EquipoiseError(f"{file}: two columns have the name '{doubled}'")
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(names):
+            raise EquipoiseError(
+                f"{file}: row {number} has {len(row)} columns, the first has "
+                f"{len(names)}"
+            )

@@ -1,0 +1,341 @@
+"""Measurements of single topics put together as a recording: one clock, one start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from equipoise.arrays import Array
+from equipoise.errors import EquipoiseError
+from equipoise.log.mcap_format.mcap_writer import NANOSECONDS, nanoseconds
+from equipoise.log.mcap_format.static_messages import (
+    foot_sensor_frame,
+    static_transforms,
+)
+from equipoise.log.mcap_format.topics import JOINT_STATES, ODOMETRY, wrench_topic
+from equipoise.log.recordings.recording import (
+    MeasuredWrench,
+    Recording,
+    StaticFrame,
+    finite_rows,
+    held,
+    last_of_each_time,
+    note_gaps,
+    note_no_numbers,
+    poses_at,
+    seconds_from,
+    sorted_rows,
+)
+from equipoise.log.run import Run
+from equipoise.robot.joint_coordinates import BASE_Q, degree_names
+
+# Ends of a base's poses that joints go beyond by more than this are told [s].
+LATE = 0.1
+
+# A share of stamps that go back; more is no clock.
+MOST_BACKWARD = 0.05
+
+# Topics whose stamps lie farther apart than this were stamped by two clocks [ns].
+MOST_APART = NANOSECONDS // 2
+
+SHORTEST_QUATERNION = 1e-6
+
+
+class Series(NamedTuple):
+    """Numbers of one topic, m rows in order of log time.
+
+    Attributes:
+        topic: Topic name.
+        frame: Frame that they belong to, if any.
+        logged: When they were logged [ns], shape (m,).
+        stamps: When they were measured, as their header says [ns], shape (m,).
+        values: Shape (m, k), NaN where a message lacks a number.
+        names: Of the columns, if they have names.
+    """
+
+    topic: str
+    frame: str
+    logged: NDArray[np.int64]
+    stamps: NDArray[np.int64]
+    values: Array
+    names: tuple[str, ...] = ()
+
+
+class JointSeries(NamedTuple):
+    """Joint states of one topic; ``names`` are the same in all three.
+
+    ``broken`` counts positions that were given, but are no numbers.
+    """
+
+    position: Series
+    velocity: Series
+    effort: Series
+    broken: int
+
+
+def recording_of_series(
+    source: Path,
+    states: Sequence[JointSeries],
+    wrenches: Sequence[Series],
+    base: Series | None,
+    *,
+    static_frames: Mapping[str, StaticFrame],
+    urdf: str | None = None,
+    settings: bytes | None = None,
+    notices: Iterable[str] = (),
+) -> Recording:
+    """Return a recording of what topics hold, in order of time.
+
+    Args:
+        source: The file or folder that they are from.
+        states: Joints; the first gives the times, the others add joints that it lacks.
+        wrenches: Of all sensors.
+        base: Poses of the base, if they are known.
+        static_frames: As for :class:`~.recording.Recording`.
+        urdf: The same.
+        settings: The same.
+        notices: What was mended, assumed or left out before.
+
+    Raises:
+        EquipoiseError: If there are no joint positions.
+    """
+    notices = list(notices)
+    main, others = states[0], states[1:]
+    used = [item.position for item in states] + [*wrenches] + ([base] if base else [])
+    logged = with_log_time(used, notices)
+
+    times = _times(main.position, logged)
+    order = sorted_rows(times, notices, f"'{main.position.topic}'")
+    kept = last_of_each_time(times[order], notices, f"'{main.position.topic}'")
+    times = times[order][kept]
+    time = seconds_from(times, int(times[0]))
+    note_gaps(time, notices, f"'{main.position.topic}'")
+    joints, velocity, effort = (
+        _columns(getattr(main, key), order, kept)
+        for key in ("position", "velocity", "effort")
+    )
+    for other in others:
+        rows = _rows_before(times, _times(other.position, logged))
+        for found, key in (
+            (joints, "position"),
+            (velocity, "velocity"),
+            (effort, "effort"),
+        ):
+            series = getattr(other, key)
+            extra = _columns(series, rows[0], rows[1])
+            found.update({k: v for k, v in extra.items() if k not in found})
+    note_no_numbers(main.broken, notices, f"'{main.position.topic}'")
+    _note_missing(main.position, notices)
+    if not joints:
+        raise EquipoiseError(
+            f"{source}: '{main.position.topic}' holds no joint positions"
+        )
+    return Recording(
+        source=source,
+        time=time,
+        joints=joints,
+        velocity=velocity,
+        effort=effort,
+        wrenches={
+            series.topic: MeasuredWrench(series.frame, own_time, values)
+            for series in wrenches
+            for own_time, values in [_clean(series, logged, times, notices)]
+            if len(values)
+        },
+        base_pose=_base_at(time, base, logged, times, notices),
+        base_source=base.topic if base else "",
+        base_frame=base.frame if base else "",
+        static_frames=static_frames,
+        urdf=urdf,
+        settings=settings,
+        notices=tuple(notices),
+    )
+
+
+def _times(series: Series, logged: bool) -> NDArray[np.int64]:
+    return series.logged if logged else series.stamps
+
+
+def _columns(
+    series: Series, order: NDArray[np.int64], kept: NDArray[np.int64]
+) -> dict[str, Array]:
+    """Return the columns that have numbers, in order of time, by joint."""
+    values = held(series.values[order])[kept]
+    return {
+        name: column
+        for name, column in zip(series.names, values.T, strict=True)
+        if np.isfinite(column).all()
+    }
+
+
+def _rows_before(
+    times: NDArray[np.int64], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of another topic's rows, and the last one before each time."""
+    order = np.argsort(own, kind="stable")
+    before = np.searchsorted(own[order], times, side="right") - 1
+    return order, np.maximum(before, 0)
+
+
+def _clean(
+    series: Series, logged: bool, times: NDArray[np.int64], notices: list[str]
+) -> tuple[Array, Array]:
+    """Return time [s] and values, sorted, each time once, numbers only."""
+    own = _times(series, logged)
+    order = np.argsort(own, kind="stable")
+    order = order[finite_rows(series.values[order], notices, f"'{series.topic}'")]
+    if len(order):
+        order = order[last_of_each_time(own[order], [], series.topic)]
+    return seconds_from(own[order], int(times[0])), series.values[order]
+
+
+def _base_at(
+    time: Array,
+    base: Series | None,
+    logged: bool,
+    times: NDArray[np.int64],
+    notices: list[str],
+) -> Array | None:
+    if base is None:
+        return None
+    own_time, poses = _clean(base, logged, times, notices)
+    late = max(own_time[0] - time[0], time[-1] - own_time[-1])
+    if late > LATE:
+        notices.append(
+            f"'{base.topic}' lacks up to {late:.2f} s at an end; its last pose is held"
+        )
+    return poses_at(time, own_time, poses)
+
+
+def _note_missing(series: Series, notices: list[str]) -> None:
+    known = np.asarray(np.isfinite(series.values).any(axis=0))
+    lost = [name for name, any_ in zip(series.names, known, strict=True) if not any_]
+    if lost:
+        notices.append(f"no position is given of {_listed(lost)}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def recording_of_run(run: Run) -> Recording:
+    """Return what a run's sensors measured, as reading its log gives it.
+
+    Args:
+        run: A run with sensors.
+
+    Raises:
+        EquipoiseError: If it has none.
+    """
+    robot, measured = run.robot, run.measured
+    if measured is None:
+        raise EquipoiseError(f"the run of {robot.name} has no sensors")
+    logged, names = _whole(run.time), degree_names(robot)
+    taken = _whole(measured.time)
+    position, velocity, effort = (
+        Series(JOINT_STATES, "", logged, taken, values, names)
+        for values in (measured.position, measured.velocity, run.torque)
+    )
+    base = None
+    if run.estimates:
+        poses = run.estimates["q"][:, :BASE_Q]
+        root = robot.description.root
+        base = fair_poses(Series(ODOMETRY, root, logged, taken, poses))
+    frames = {}
+    for item in static_transforms(run):
+        place = item["transform"]
+        pose = [*place["translation"].values(), *place["rotation"].values()]
+        parent = item["header"]["frame_id"]
+        frames[item["child_frame_id"]] = static_frame(parent, np.array(pose))
+    return recording_of_series(
+        Path(f"run of {robot.name}"),
+        [JointSeries(position, velocity, effort, 0)],
+        [
+            Series(
+                wrench_topic(side), foot_sensor_frame(run, side), logged, taken, values
+            )
+            for side, values in measured.feet.items()
+        ],
+        base,
+        static_frames=frames,
+    )
+
+
+def _whole(time: Array) -> NDArray[np.int64]:
+    return nanoseconds(time).astype(np.int64)
+
+
+def with_log_time(series: Sequence[Series], notices: list[str]) -> bool:
+    """Return whether log times must be used, because header stamps are no clock.
+
+    One clock is used for all topics: two would shift them against each other.
+
+    Args:
+        series: All that is to be used together.
+        notices: Gets the reason, if log times must be used.
+    """
+    for item in series:
+        reason = _fault(item)
+        if reason:
+            notices.append(f"'{item.topic}': {reason}; times of the log are used")
+            return True
+    delays = [float(np.median(item.logged - item.stamps)) for item in series]
+    if delays and max(delays) - min(delays) > MOST_APART:
+        first, last = series[int(np.argmin(delays))], series[int(np.argmax(delays))]
+        notices.append(
+            f"'{first.topic}' and '{last.topic}' are stamped by two clocks "
+            f"({(max(delays) - min(delays)) / NANOSECONDS:.3g} s apart); times of the "
+            "log are used"
+        )
+        return True
+    return False
+
+
+def _fault(series: Series) -> str | None:
+    stamps = series.stamps
+    # a simulator's first stamps are zero, at its time zero
+    if np.count_nonzero((stamps == 0) & (series.logged > MOST_APART)) > 1:
+        return "its headers have no time"
+    if len(stamps) > 1 and np.all(stamps == stamps[0]):
+        return "its headers all have the same time"
+    backward = np.count_nonzero(np.diff(stamps) < 0)
+    if backward > max(1.0, MOST_BACKWARD * len(stamps)):
+        return f"the time of its headers goes back {backward} times"
+    return None
+
+
+def fair_poses(series: Series) -> Series | None:
+    """Return poses with quaternions of unit length, and NaN where they are none.
+
+    None where not one of them is a pose.
+    """
+    values = np.array(series.values)
+    length = np.linalg.norm(values[:, 3:], axis=1)
+    fair = np.isfinite(values).all(axis=1) & (length > SHORTEST_QUATERNION)
+    values[fair, 3:] /= length[fair, None]
+    values[~fair] = np.nan
+    return series._replace(values=values) if fair.any() else None
+
+
+def static_frame(parent: str, pose: Array) -> StaticFrame:
+    """Return a frame that is fixed to another.
+
+    Args:
+        parent: The other.
+        pose: Position and quaternion xyzw there, of any length but zero, shape (7,).
+    """
+    return StaticFrame(parent, _homogeneous(pose))
+
+
+def _homogeneous(pose: Array) -> Array:
+    return np.asarray(pin.XYZQUATToSE3(pose / _unit(pose)).homogeneous)
+
+
+def _unit(pose: Array) -> Array:
+    """Return what to divide by so that the quaternion is of unit length."""
+    return np.append(np.ones(3), np.full(4, np.linalg.norm(pose[3:])))
