@@ -61,7 +61,7 @@ def test_what_is_no_run_is_never_replaced(run, tmp_path):
     (tmp_path / "out").mkdir()
     write_run(run, tmp_path / "out", report=None)  # was empty
     (tmp_path / "out" / "thesis.tex").write_text("years of work")
-    with pytest.raises(EquipoiseError, match=r"holds 'thesis\.tex', which is no part"):
+    with pytest.raises(EquipoiseError, match=r"holds 'thesis\.tex', which is not part"):
         write_run(run, tmp_path / "out", report=None, replace=True)
     with pytest.raises(EquipoiseError, match="is a file, not a folder"):
         check_folder(tmp_path / "out" / "thesis.tex", replace=True)
@@ -112,7 +112,9 @@ def test_never_half_a_folder(run, tmp_path, monkeypatch, failure, place, replace
 
 def test_summary_that_cannot_be_read(tmp_path):
     """A folder without summary, and one that is no JSON, are named."""
-    with pytest.raises(EquipoiseError, match=r"is no folder of a run: it has no summ"):
+    with pytest.raises(
+        EquipoiseError, match=r"is not the folder of a run: it has no summ"
+    ):
         read_summary(tmp_path)
     (tmp_path / "summary.json").write_text("{")
     with pytest.raises(EquipoiseError, match=r"summary\.json: is not JSON"):

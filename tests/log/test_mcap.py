@@ -459,7 +459,7 @@ def test_what_is_no_log(run, tmp_path):
         topics(tmp_path)
     text = tmp_path / "text.mcap"
     text.write_text("no MCAP at all")
-    with pytest.raises(EquipoiseError, match=r"text\.mcap: is no MCAP file"):
+    with pytest.raises(EquipoiseError, match=r"text\.mcap: is not an MCAP file"):
         read_run(text)
     from mcap.writer import Writer
 
@@ -484,7 +484,9 @@ def test_cut_off_log(tmp_path_factory, length):
     """A log that is cut off anywhere gives one clear line."""
     file = tmp_path_factory.mktemp("cut") / "run.mcap"
     file.write_bytes(SMALL[:length])
-    with pytest.raises(EquipoiseError, match=r"run\.mcap: is no MCAP file, or is cut"):
+    with pytest.raises(
+        EquipoiseError, match=r"run\.mcap: is not an MCAP file, or is cut"
+    ):
         read_run(file)
 
 

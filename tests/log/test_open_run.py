@@ -104,17 +104,17 @@ def test_what_is_no_run(tmp_path):
     with pytest.raises(EquipoiseError, match="no such file or folder"):
         open_run(tmp_path / "nowhere")
     with pytest.raises(
-        EquipoiseError, match=r"is no folder of a run, nor of a ROS 2 b"
+        EquipoiseError, match=r"is not the folder of a run or a ROS 2 b"
     ):
         open_run(tmp_path)
     (tmp_path / "summary.json").write_text("{}", encoding="utf-8")
     with pytest.raises(
-        EquipoiseError, match=r"no folder of a run: it has no run\.mcap"
+        EquipoiseError, match=r"not the folder of a run: it has no run\.mcap"
     ):
         open_run(tmp_path)
     (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
-    with pytest.raises(EquipoiseError, match="is no CSV file"):
+    with pytest.raises(EquipoiseError, match="is not a CSV file"):
         open_run(tmp_path / "notes.txt")
     (tmp_path / "run.mcap").write_bytes(b"")
-    with pytest.raises(EquipoiseError, match="is no MCAP file"):
+    with pytest.raises(EquipoiseError, match="is not an MCAP file"):
         open_run(tmp_path)

@@ -168,7 +168,7 @@ def test_figures_are_plain():
         swaying(summary={"com_error_m": {"max": [0.0, np.nan]}})
     with pytest.raises(EquipoiseError, match="summary: 'robot' is a Robot"):
         swaying(summary={"robot": load("humanoid")})
-    with pytest.raises(EquipoiseError, match="the key 3 is no text"):
+    with pytest.raises(EquipoiseError, match="the key 3 is not a text"):
         swaying(summary={3: 1})
 
 

@@ -1,5 +1,7 @@
-"""Run folders and MCAP, in and out: a simulated run and a real one are the same thing.
+"""Run folders and MCAP, in and out; any robot's bag or CSV file.
 
-``run`` is what was recorded; ``folder`` writes it whole or not at all;
-``mcap_writer`` and ``mcap_reader`` turn it into ROS 2 messages and back.
+``run`` is what was recorded, simulated or real; ``folder`` writes it whole or not at
+all, ``summary`` keeps its results; ``open_run`` opens any log, ``contents`` lists what
+is in it. ``mcap_format`` has the ROS 2 messages of a run's log, ``recordings`` those of
+other robots, and CSV files.
 """

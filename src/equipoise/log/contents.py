@@ -1,4 +1,4 @@
-"""What is in a log: topics, how long, how large, whose, and what is lost of it."""
+"""What is in a log: topics, duration, size, robot, and what is lost of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise.log.mcap_format.ros_types import long_name
 from equipoise.log.open_run import CSV_ENDINGS, read_recording
 from equipoise.log.recordings.bag import Bag, check_there, read_bag
 from equipoise.log.recordings.recording import seconds_from
-from equipoise.log.recordings.recording_of_bag import is_description
+from equipoise.log.recordings.recording_of_bag import described_urdf, is_description
 from equipoise.log.summary import summary_beside
 from equipoise.robot.formats.xml_file import parse_xml
 
@@ -24,9 +24,9 @@ class TopicFacts(NamedTuple):
     Attributes:
         name: For example ``"/joint_states"``.
         type: For example ``"sensor_msgs/msg/JointState"``.
-        messages: How many there are.
-        rate: [Hz]; None for fewer than two messages, or all at one time.
-        first: Time of the first after the log's begin [s]; None without messages.
+        messages: Number of messages.
+        rate: Mean rate [Hz]; None for fewer than two messages, or all at one time.
+        first: Time of the first, from the log's start [s]; None without messages.
         last: Time of the last [s]; None without messages.
     """
 
@@ -43,11 +43,11 @@ class Contents(NamedTuple):
 
     Attributes:
         path: The file or folder.
-        topics: By name.
+        topics: Its topics, in order of name.
         duration: From the first message to the last [s].
-        size: On disk [bytes].
+        size: Size on disk [bytes].
         robot: Name of the robot, if the log describes it.
-        summary: Figures of the run, if it is one that has them.
+        summary: Results, where the log is a run's.
         notices: What is lost or could not be read, a sentence each.
     """
 
@@ -109,14 +109,11 @@ def _facts(name: str, kind: str, times: Array) -> TopicFacts:
 
 def _robot_name(bag: Bag) -> str | None:
     """Return the robot's name in a bag's URDF, if there is one."""
-    for topic in bag.topics.values():
-        if topic.groups:
-            urdf = topic.groups[-1].layout.texts["data"]
-            try:
-                return parse_xml(urdf.encode(), bag.path).get("name")
-            except EquipoiseError:  # a table of topics needs no robot
-                return None
-    return None
+    urdf = described_urdf(bag)
+    try:
+        return parse_xml(urdf.encode(), bag.path).get("name") if urdf else None
+    except EquipoiseError:  # a table of topics needs no robot
+        return None
 
 
 def _csv_contents(file: Path) -> Contents:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from equipoise.log.run import Run
 
 REPORT_NAME = "report.html"
-
 FILES = (SUMMARY_NAME, LOG_NAME, REPORT_NAME)
 
 
@@ -34,12 +33,9 @@ def write_run(
 
     Args:
         run: The run.
-        folder: The folder to make; the one that it lies in must exist.
+        folder: The folder to make; its parent must exist.
         report: The report's HTML; None for no report.
         replace: Whether a run that is there already may be replaced.
-
-    Returns:
-        The folder.
 
     Raises:
         EquipoiseError: If the folder cannot or must not be written.
@@ -67,13 +63,10 @@ def write_folder(
     """Make a folder that appears with all of its files, or not at all.
 
     Args:
-        folder: The folder to make; the one that it lies in must exist.
+        folder: The folder to make; its parent must exist.
         write: Writes the files into the folder that it is given.
         files: Names that a folder of this kind holds.
         replace: Whether one that is there already may be replaced.
-
-    Returns:
-        The folder.
 
     Raises:
         EquipoiseError: If the folder cannot or must not be written.
@@ -92,14 +85,7 @@ def check_folder(
     """Return where a folder would be written, links resolved; ask before a long run.
 
     An empty folder may be there; one that holds anything else is never replaced.
-
-    Args:
-        folder: The folder to make.
-        files: Names that a folder of this kind holds.
-        replace: Whether one that is there already may be replaced.
-
-    Raises:
-        EquipoiseError: If it cannot or must not be written.
+    Arguments and errors are those of :func:`write_folder`.
     """
     folder = Path(folder)
     with _naming(folder):
@@ -117,10 +103,10 @@ def check_folder(
         if not target.is_dir():
             raise EquipoiseError(f"{folder}: is a file, not a folder")
         inside = sorted(os.listdir(target))
-    strange = [name for name in inside if name not in files]
-    if strange:
+    foreign = [name for name in inside if name not in files]
+    if foreign:
         raise EquipoiseError(
-            f"{folder}: exists and holds '{strange[0]}', which is no part of a run; "
+            f"{folder}: exists and holds '{foreign[0]}', which is not part of a run; "
             "name another folder"
         )
     if inside and not replace:

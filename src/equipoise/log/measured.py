@@ -16,16 +16,11 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 BASE_DOF = 6
-
 FootSensorPlace = Literal["sole", "ankle"]
 
 
 def checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return a read-only copy of finite numbers.
-
-    Raises:
-        ShapeError: If the shape is another, or a number is not finite.
-    """
+    """Return a read-only copy of finite numbers, or raise a ShapeError."""
     array = numbers(name, values, shape)
     check_finite(name, array)
     array.flags.writeable = False
@@ -33,11 +28,7 @@ def checked(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return a copy of numbers, finite or not.
-
-    Raises:
-        ShapeError: If the shape is another, or there are other things than numbers.
-    """
+    """Return a copy of numbers, finite or not, or raise a ShapeError."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -59,18 +50,18 @@ class Measured:
     """Measurements at the n times of a run; arrays are copied, float64 and read-only.
 
     Attributes:
-        time: When each was taken, not decreasing [s], shape (n,).
+        time: Time of each measurement, not decreasing [s], shape (n,).
         position: Joint positions [rad or m], shape (n, nv - 6).
         velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
         feet: Force and torque of each foot's sensor, in axes parallel to the sole's
             [N, Nm], shape (n, 6) each.
-        feet_at: ``"sole"``: of the ground on the foot, about the sole's origin.
-            ``"ankle"``: of the foot on the shank, about the last joint of the leg: the
-            same, less weight and inertia of the foot.
-        angular_velocity: Of the IMU, in its own axes [rad/s], shape (n, 3).
-        specific_force: Of the IMU, acceleration less gravity, in its own axes [m/s²],
-            shape (n, 3).
-        orientation: Of the IMU in the world, quaternion xyzw, shape (n, 4).
+        feet_at: ``"sole"``: wrench of the ground on the foot, about the sole's origin.
+            ``"ankle"``: wrench of the foot on the shank, about the last joint of the
+            leg: the same, less weight and inertia of the foot.
+        angular_velocity: Gyroscope of the IMU, in its own axes [rad/s], shape (n, 3).
+        specific_force: Accelerometer of the IMU, acceleration less gravity, in its own
+            axes [m/s²], shape (n, 3).
+        orientation: Orientation of the IMU in the world, quaternion xyzw, (n, 4).
         imu_frame: Link, joint or fixed frame that carries the IMU.
         transform_imu_to_frame: Pose of the IMU there, shape (4, 4).
     """
@@ -125,8 +116,8 @@ class Measured:
         """Return the same, with the robot's own name of the IMU's frame.
 
         Args:
-            robot: Whose sensors they are.
-            rows: How many measurements there must be.
+            robot: The robot that carries the sensors.
+            rows: Number of measurements that there must be.
 
         Raises:
             ShapeError: If the robot has another number of joints, or there are more or

@@ -32,8 +32,8 @@ def open_run(path: Path | str, robot: Robot | None = None) -> Run:
         robot: The robot that ran; by default the one that the log describes.
 
     Raises:
-        EquipoiseError: If it is no log, or one of another robot, or describes no robot
-            and none is given.
+        EquipoiseError: If it is not a log, is one of another robot, or describes no
+            robot and none is given.
     """
     path = Path(path)
     check_there(path)
@@ -44,7 +44,7 @@ def open_run(path: Path | str, robot: Robot | None = None) -> Run:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a path is the folder of a run, or a log with all topics of a run."""
+    """Whether a path is the folder of a run, or a log with all topics of one."""
     if path.suffix.lower() in CSV_ENDINGS and path.is_file():
         return False
     file = log_path(path)
@@ -80,7 +80,7 @@ def read_recording(path: Path | str) -> Recording:
 def _described(recording: Recording) -> Robot:
     if recording.urdf is None:
         raise EquipoiseError(
-            f"{recording.source}: is no log of a run, and describes no robot; name "
-            "the robot: --robot URDF"
+            f"{recording.source}: is not the log of a run, and describes no robot; "
+            "name the robot: --robot URDF"
         )
     return robot_of_urdf(recording.urdf, recording.settings, recording.source)

@@ -23,20 +23,13 @@ from equipoise.robot.parts import Side
 
 # Logs count time in whole nanoseconds.
 SHORTEST_INTERVAL = 1e-9
-
 REFERENCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-
 COMMANDS = ("position", "velocity", "torque")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
-
-    Attributes:
-        time: When [s].
-        text: What, a few words.
-    """
+    """Something that happened: its time [s], and a few words."""
 
     time: float
     text: str
@@ -52,31 +45,31 @@ class Run:
         q: Configurations, shape (n, nq).
         v: Velocities, shape (n, nv).
         a: Accelerations, derivative of v, shape (n, nv).
-        torque: Of the actuators, in the order of v[6:] [Nm or N], shape (n, nv - 6).
+        torque: Actuator torques, in the order of v[6:] [Nm or N], shape (n, nv - 6).
         contact_names: Names of the contact points, nc of them, all different.
-        contact_position: In the world [m], shape (n, nc, 3).
-        contact_force: Of the world on each point, in world axes [N], (n, nc, 3).
+        contact_position: Contact points in the world [m], shape (n, nc, 3).
+        contact_force: Force of the world on each point, in world axes [N], (n, nc, 3).
         foot_wrench: Force and torque of the ground on each foot, about and in the
             sole's frame [N, Nm], shape (n, 6) each.
         com: Centre of mass in the world [m], shape (n, 3).
         zmp: Zero-moment point in the world [m], shape (n, 3).
-        supported: Whether anything carries the robot, shape (n,). Where not, rows
+        supported: Whether the robot has support, shape (n,). Where not, rows
             of ``zmp`` and ``zmp_margin`` mean nothing and are NaN.
         zmp_margin: Distance of the ZMP to the edge of the support polygon, positive
             inside [m], shape (n,).
-        references: What was wanted, n rows each, by name: for example ``"com"`` of
+        references: Desired values, n rows each, by name: for example ``"com"`` of
             shape (n, 3), ``"joint_position"`` of shape (n, nv - 6), ``"left_sole"``
-            (position and quaternion xyzw) of shape (n, 7). NaN where nothing was.
+            (position and quaternion xyzw) of shape (n, 7). NaN where there is none.
         boxes: Position and quaternion xyzw of each movable box, shape (n, nb, 7).
-        events: What happened, in order of time.
-        summary: Figures, for ``summary.json``: plain data, numbers finite.
-        surroundings: What it met, for looking at.
-        commands: What the actuators were told in the step that led to each row:
+        events: Events, in order of time.
+        summary: Results, for ``summary.json``: plain data, numbers finite.
+        surroundings: Ground, walls and boxes, to look at.
+        commands: Actuator commands in the step that led to each row:
             ``"position"``, ``"velocity"`` and ``"torque"``, in the order of v[6:],
             shape (n, nv - 6) each; empty where that is not known.
         measured: What the sensors measured; None where there were none. All of the
             above is the truth, whether there are sensors or not.
-        estimates: What an estimator made of it: ``"q"`` of shape (n, nq) and ``"v"`` of
+        estimates: State by an estimator: ``"q"`` of shape (n, nq) and ``"v"`` of
             shape (n, nv), finite or not; empty without an estimator.
     """
 
@@ -180,7 +173,7 @@ class Run:
         for name, values in self.references.items():
             if not REFERENCE_NAME.fullmatch(name):
                 raise EquipoiseError(
-                    f"reference '{name}': names are of letters, digits and underscores"
+                    f"reference '{name}': names are letters, digits and underscores"
                 )
             tail = (joints,) if name.startswith("joint_") else np.shape(values)[1:]
             array = numbers(f"references['{name}']", values, (rows, *tail))

@@ -18,23 +18,23 @@ from equipoise.log.mcap_format.mcap_file import (
 SUMMARY_NAME = "summary.json"
 
 
-def plain_summary(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return figures as dicts, lists, texts, finite numbers, booleans and None.
+def plain_summary(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results as dicts, lists, texts, finite numbers, booleans and None.
 
     NumPy's scalars and arrays become numbers and lists.
 
     Raises:
-        EquipoiseError: If a figure is not finite or no plain data; names its key.
+        EquipoiseError: If a result is not finite or not plain data; names its key.
     """
     return {
-        _key(key, "summary"): _plain(value, str(key)) for key, value in figures.items()
+        _key(key, "summary"): _plain(value, str(key)) for key, value in results.items()
     }
 
 
-def summary_as_json(figures: Mapping[str, Any]) -> str:
-    """Return figures as JSON: keys sorted, two spaces, so that runs can be compared."""
+def summary_as_json(results: Mapping[str, Any]) -> str:
+    """Return results as JSON: keys sorted, two spaces, so that runs can be compared."""
     text = json.dumps(
-        plain_summary(figures),
+        plain_summary(results),
         allow_nan=False,
         ensure_ascii=False,
         indent=2,
@@ -66,41 +66,38 @@ def _plain(value: object, name: str) -> Any:
 
 def _key(key: object, owner: str) -> str:
     if not isinstance(key, str):
-        raise EquipoiseError(f"{owner}: the key {key!r} is no text")
+        raise EquipoiseError(f"{owner}: the key {key!r} is not a text")
     return key
 
 
 def read_summary(folder: Path | str) -> dict[str, Any]:
-    """Return the figures of a run.
+    """Return the results of the run in a folder.
 
     Raises:
-        EquipoiseError: If the folder is no run's, or the file is damaged.
+        EquipoiseError: If it is not the folder of a run, or the file is damaged.
     """
     file = Path(folder) / SUMMARY_NAME
     try:
-        figures = json.loads(file.read_text(encoding="utf-8"))
+        results = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise EquipoiseError(
-            f"{folder}: is no folder of a run: it has no {SUMMARY_NAME}"
+            f"{folder}: is not the folder of a run: it has no {SUMMARY_NAME}"
         ) from error
     except OSError as error:
         raise EquipoiseError(f"{file}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise EquipoiseError(f"{file}: is not JSON ({error})") from error
-    if not isinstance(figures, dict):
-        raise EquipoiseError(f"{file}: holds no mapping of figures")
-    return figures
+    if not isinstance(results, dict):
+        raise EquipoiseError(f"{file}: holds no mapping of results")
+    return results
 
 
 def summary_beside(file: Path, *, salvage: bool) -> dict[str, Any]:
-    """Return the figures beside a run's log; none beside other logs.
+    """Return the results beside a run's log; none beside other logs.
 
     Args:
         file: The log.
-        salvage: Whether figures that are broken become a notice instead of an error.
-
-    Raises:
-        EquipoiseError: If they are broken.
+        salvage: Whether a broken file becomes a notice instead of an error.
     """
     if file.name != LOG_NAME or not file.with_name(SUMMARY_NAME).is_file():
         return {}

@@ -1,4 +1,4 @@
-"""What a robot met: the ground, walls and boxes, to look at."""
+"""Surroundings of a robot: the ground, walls and boxes, to look at."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from equipoise.robot.mesh import Mesh
 
 
 class Block(NamedTuple):
-    """A block.
-
-    Attributes:
-        pose: Position of its centre [m] and quaternion xyzw, shape (7,).
-        size: Edge lengths [m], shape (3,).
-    """
+    """A block: its centre [m] and quaternion xyzw, (7,); edge lengths [m], (3,)."""
 
     pose: Array
     size: Array
@@ -23,10 +18,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What a robot met.
+    """Surroundings of a robot.
 
     Attributes:
-        ground: Around where it went, in the world; None where it is not known.
+        ground: Ground around its path, in the world; None where it is not known.
         walls: Blocks that stay.
         boxes: Blocks that can be pushed, where they were at the start.
     """

@@ -232,8 +232,11 @@ def test_nothing_is_left(tmp_path):
     file = tmp_path / "run.mcap"
     for length, reason in (
         (first + 100, r"is cut off before its first whole row; nothing is left"),
-        (20, r"run\.mcap: is no MCAP file, or is cut off or damaged before its first"),
-        (0, r"is no MCAP file"),
+        (
+            20,
+            r"run\.mcap: is not an MCAP file, or is cut off .* before its first topic",
+        ),
+        (0, r"is not an MCAP file"),
     ):
         file.write_bytes(CHUNKED[:length])
         with pytest.raises(EquipoiseError, match=reason):
@@ -263,7 +266,7 @@ def _rows_before(content: bytes, place: int) -> int:
 
 
 def test_reasons_are_words(tmp_path):
-    """What is no MCAP file, or is changed within, is told without its bytes."""
+    """What is not an MCAP file, or is changed within, is described without its bytes."""
     (tmp_path / "a.mcap").write_text("not an MCAP file at all", encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"\(it does not begin as one\)$"):
         read_whole(tmp_path / "a.mcap")

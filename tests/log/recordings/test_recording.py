@@ -223,7 +223,7 @@ def test_wrenches_that_are_no_numbers_are_left_out(tmp_path):
     np.testing.assert_allclose(own.time, 0.01 * np.array(kept), atol=1e-9)
     np.testing.assert_array_equal(own.values, values + np.array(kept)[:, None])
     assert noted(found, "'/ft/left': 2 rows with values that are not finite, left out")
-    assert noted(found, "'/ft/right' is left out: no row of it is of finite values")
+    assert noted(found, "'/ft/right' is left out: no row of it has finite values only")
 
 
 def test_holes_in_a_csv(tmp_path):
@@ -335,10 +335,10 @@ def test_what_is_no_recording(tmp_path):
     with pytest.raises(EquipoiseError, match="is packed as a whole; unpack it"):
         read_recording(packed)
     (tmp_path / "bad.db3").write_text("no database, but long enough to be one" * 9)
-    with pytest.raises(EquipoiseError, match=r"bad\.db3: is no bag of ROS 2"):
+    with pytest.raises(EquipoiseError, match=r"bad\.db3: is not a ROS 2 bag"):
         read_recording(tmp_path / "bad.db3")
     (tmp_path / "a.mcap").write_text("no MCAP")
-    with pytest.raises(EquipoiseError, match="is no MCAP file"):
+    with pytest.raises(EquipoiseError, match="is not an MCAP file"):
         read_recording(tmp_path / "a.mcap")
     (tmp_path / "a.pdf").write_text("")
     with pytest.raises(EquipoiseError, match=r"logs are \.mcap, \.db3 and \.csv"):
@@ -375,8 +375,8 @@ def test_csv(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is no CSV file"),
-        ("time,l_knee\n", "is no CSV file"),
+        ("", "is not a CSV file"),
+        ("time,l_knee\n", "is not a CSV file"),
         ("l_knee,r_knee\n0,0\n", "has no column of time .*its columns are: l_knee, r_"),
         ("time,time\n0,0\n", "two columns have the name 'time'"),
         ("time,a\n0,0\n1\n2,2\n", "row 3 has 1 columns, the first has 2"),

@@ -188,7 +188,7 @@ def test_standing_is_standing():
     np.testing.assert_allclose(run.q, np.tile(robot.standing, (50, 1)), atol=1e-9)
     np.testing.assert_allclose(run.v, 0.0, atol=1e-9)
     assert noted(run, "it was windy")
-    assert noted(run, "the log has no effort of any joint; zero is shown")
+    assert noted(run, "the log has no torque (effort) of any joint; zero is shown")
     assert noted(run, "no ZMP")
 
 
@@ -270,7 +270,7 @@ def test_base_of_another_frame_and_floor():
     run = recorded_run(found, robot)
     np.testing.assert_allclose(run.q, np.tile(robot.standing, (50, 1)), atol=1e-9)
     assert noted(
-        run, "the soles are at z = -0.800 m by '/odom'; the floor there is put"
+        run, "the soles are at z = -0.800 m by '/odom'; the floor there is moved"
     )
     run = recorded_run(replace(found, base_frame="footprint"), robot)
     assert noted(run, "'/odom' is left out: it is the pose of 'footprint'")

@@ -1,4 +1,9 @@
-"""CDR, the bytes of ROS 2 messages: one message by its definition, many at once."""
+"""CDR, the bytes of ROS 2 messages, by their definitions; many messages at once.
+
+Encoding message by message in Python takes seconds for a run; but texts and array
+lengths of a topic stay the same, so that one message gives the layout of all, and
+numbers are put into or taken out of all of them as columns.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.errors import EquipoiseError
 
 Bytes = NDArray[np.uint8]
-
 # Texts and lengths are padded by up to as many bytes, of any value.
 PADDING = 7
-
 # Little-endian, plain CDR; alignment counts from after it.
 ENCAPSULATION = b"\x00\x01\x00\x00"
-
 NUMBERS = {
     "bool": "<u1",
     "byte": "<u1",
@@ -30,7 +32,6 @@ NUMBERS = {
     **{f"int{bits}": f"<i{bits // 8}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"<u{bits // 8}" for bits in (8, 16, 32, 64)},
 }
-
 FIELD = re.compile(r"([\w/]+)(?:<=\d+)?(\[[^\]]*\])?\s+(\w+)(?:\s.*)?")
 
 
@@ -128,7 +129,7 @@ class MessageType:
         """Read a definition in the format ``ros2msg``.
 
         Raises:
-            EquipoiseError: If it is no such definition.
+            EquipoiseError: If it is not such a definition.
         """
         root = _short(name)
         fields: dict[str, list[Field]] = {root: []}

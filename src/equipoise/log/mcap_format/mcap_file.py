@@ -1,4 +1,4 @@
-"""What lies in an MCAP file: topics, and their messages as columns of numbers."""
+"""Topics of an MCAP file, their messages as columns, and what is whole of them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from equipoise.log.mcap_format.raw_messages import (
 from equipoise.log.mcap_format.topics import EVENTS, JOINT_STATES, TRUE, ZMP, ZMP_MARGIN
 
 LOG_NAME = "run.mcap"
-
-# Topics that have no message at some of the rows, and are none the less whole.
+# Topics without a message at some of the rows, though they are whole.
 SOMETIMES = (EVENTS, ZMP, ZMP_MARGIN, f"{TRUE}{ZMP}", f"{TRUE}{ZMP_MARGIN}")
-
-# Nearer to its end than this, nothing is lost [s].
+# A loss below this counts as none [s].
 NOTHING = 1e-6
 
 
@@ -38,7 +36,7 @@ class Topic(NamedTuple):
     Attributes:
         name: For example ``"/joint_states"``.
         type: Message type, for example ``"sensor_msgs/msg/JointState"``.
-        messages: How many there are.
+        messages: Number of messages.
     """
 
     name: str
@@ -52,8 +50,8 @@ class Messages:
 
     Attributes:
         topic: Topic name.
-        times: When they were logged [ns], shape (n,).
-        layouts: One for all messages if they are alike, else one each.
+        times: Log times [ns], shape (n,).
+        layouts: One layout for all messages if they are alike, else one each.
         rows: The messages, shape (n, size), if they are alike, else one row each.
     """
 
@@ -94,7 +92,7 @@ class Messages:
             ) from error
 
     def first(self, count: int) -> Messages:
-        """Return the first messages, as many as asked for."""
+        """Return a number of messages from the first on."""
         alike = len(self.layouts) == 1
         layouts = self.layouts if alike else self.layouts[:count]
         rows = [self.rows[0][:count]] if alike else self.rows[:count]
@@ -105,7 +103,7 @@ def topics(path: Path | str) -> tuple[Topic, ...]:
     """Return what is in an MCAP file, or in the folder of a run, by name.
 
     Raises:
-        EquipoiseError: If it is none, or is damaged.
+        EquipoiseError: If it is neither, or is damaged.
     """
     with open_log(path) as stream:
         summary = make_reader(stream).get_summary()
@@ -124,7 +122,7 @@ def read_messages(path: Path | str) -> tuple[dict[str, Messages], dict[str, byte
     """Read all ROS 2 messages by topic, and all attachments by name.
 
     Raises:
-        EquipoiseError: If the file is no MCAP file, or is damaged.
+        EquipoiseError: If the file is not an MCAP file, or is damaged.
     """
     with open_log(path) as stream:
         raw = read_raw(stream)
@@ -175,7 +173,7 @@ def open_log(path: Path | str) -> Iterator[BinaryIO]:
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise EquipoiseError(
-            f"{file}: is no MCAP file, or is cut off or damaged ({reason})"
+            f"{file}: is not an MCAP file, or is cut off or damaged ({reason})"
         ) from error
 
 
@@ -205,7 +203,7 @@ def read_whole(path: Path | str, wanted: Wanted | None = None) -> RawLog:
 
     Args:
         path: The folder of a run, or any MCAP file.
-        wanted: Which topics' messages to keep, by name and type; all by default.
+        wanted: Topics whose messages to keep, by name and type; all by default.
 
     Raises:
         EquipoiseError: If there is no such file, or not even a topic is readable.
@@ -214,8 +212,8 @@ def read_whole(path: Path | str, wanted: Wanted | None = None) -> RawLog:
         raw = read_raw(stream, salvage=True, wanted=wanted)
     if raw.damage and not raw.topics:
         raise EquipoiseError(
-            f"{log_path(path)}: is no MCAP file, or is cut off or damaged before its "
-            f"first topic ({raw.damage.reason})"
+            f"{log_path(path)}: is not an MCAP file, or is cut off or damaged before "
+            f"its first topic ({raw.damage.reason})"
         )
     return raw
 
@@ -226,7 +224,7 @@ def whole_rows(
     """Return a run's messages up to the last row that all topics have.
 
     Args:
-        messages: By topic.
+        messages: Messages by topic.
         of_every_row: Topics that have a message at each row.
         damage: Why the log ends early.
 
@@ -262,13 +260,13 @@ def whole_rows(
 def what_is_lost(
     name: str, raw: RawLog, whole: float, duration: float | None = None
 ) -> str | None:
-    """Say in a sentence what a damaged log lacks; None if it is sound.
+    """Return a sentence on what a damaged log lacks; None if it is sound.
 
     Args:
-        name: Of the file.
+        name: Name of the file.
         raw: What was read of it.
-        whole: How far it could be read [s].
-        duration: How far it once went [s], if that is known.
+        whole: Time up to which it could be read [s].
+        duration: Its duration when it was whole [s], if that is known.
     """
     if raw.damage is None:
         return None
@@ -279,8 +277,8 @@ def what_is_lost(
         return f"{name} is {how}: it is whole up to {whole:.2f} s, the rest is lost"
     if duration <= whole + NOTHING:
         return f"{name} is {how}: all of its {duration:.2f} s are whole"
-    share = 100.0 * (1.0 - whole / duration)
+    lost = 100.0 * (1.0 - whole / duration)
     return (
         f"{name} is {how}: {whole:.2f} s of {duration:.2f} s are whole "
-        f"(the rest, {share:.0f} %, is lost)"
+        f"(the rest, {lost:.0f} %, is lost)"
     )

@@ -65,8 +65,7 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
-
-# How many numbers of a reference follow from a field on, by its path.
+# Numbers of a reference, by the path of the first.
 REFERENCE_PATHS = {"point.x": 3, **{kind.path: kind.size for kind in KINDS.values()}}
 
 
@@ -88,8 +87,8 @@ def read_run(
             whole, up to the damage; ``notices`` of the summary then say what is lost.
 
     Raises:
-        EquipoiseError: If the file is no log of a run, or of another robot, or is cut
-            off or damaged (with ``salvage``: so that not a row of it is whole).
+        EquipoiseError: If the file is not the log of a run, or of another robot, or is
+            cut off or damaged (with ``salvage``: so that no row of it is whole).
     """
     file = log_path(path)
     raw: RawLog | None = None
@@ -103,7 +102,7 @@ def read_run(
     if missing:
         broken = ", or is cut off or damaged" if raw and raw.damage else ""
         raise EquipoiseError(
-            f"{file}: is no log of a run{broken}: it has no topic '{missing[0]}'; "
+            f"{file}: is not the log of a run{broken}: it has no topic '{missing[0]}'; "
             f"its topics are: {', '.join(sorted(messages)) or 'none'}"
         )
     summary = summary_beside(file, salvage=salvage)
@@ -113,7 +112,7 @@ def read_run(
         if raw is not None:
             times = messages[JOINT_STATES].times
             summary = _with_loss(summary, file.name, raw, times)
-        return run_of_messages(messages, robot, summary)
+        return _Reading(messages, robot).run(summary)
     except EquipoiseError as error:
         if str(error).startswith(str(file)):
             raise
@@ -143,7 +142,7 @@ def _salvaged(raw: RawLog) -> dict[str, Messages]:
 def _with_loss(
     summary: Mapping[str, Any], name: str, raw: RawLog, times: NDArray[np.uint64]
 ) -> dict[str, Any]:
-    """Return the figures with a notice of what is lost, if anything is."""
+    """Return the summary with a notice of what is lost, if anything is."""
     duration = summary.get("duration_s")
     known = duration if isinstance(duration, int | float) else None
     lost = what_is_lost(name, raw, float(times[-1]) / NANOSECONDS, known)
@@ -154,24 +153,8 @@ def _with_loss(
     return {**summary, "notices": [*notices, lost]}
 
 
-def run_of_messages(
-    messages: Mapping[str, Messages], robot: Robot, summary: Mapping[str, Any]
-) -> Run:
-    """Return a run out of the messages of its log.
-
-    Args:
-        messages: By topic; all that :func:`~.topics.needed_topics` names are there.
-        robot: The robot that ran.
-        summary: Figures of the run.
-
-    Raises:
-        EquipoiseError: If topics differ in time, or joints are another robot's.
-    """
-    return _Reading(messages, robot).run(summary)
-
-
 class _Reading:
-    """Messages of a run's log, brought into a robot's order."""
+    """Messages of a run's log, by topic, as arrays in a robot's order."""
 
     def __init__(self, messages: Mapping[str, Messages], robot: Robot) -> None:
         self.messages = messages
@@ -318,7 +301,7 @@ class _Reading:
         values = self.rows(messages.topic, messages.numbers(path))
         if values.shape[1] != len(place):
             raise EquipoiseError(
-                f"'{messages.topic}': '{path}' has not one entry a name"
+                f"'{messages.topic}': '{path}' does not have one entry for each name"
             )
         ordered: Array = values[:, [place[name] for name in self.names]]
         return ordered

@@ -1,7 +1,8 @@
 """Messages out of the MCAP container, bytes as they are.
 
 The reader of the ``mcap`` package takes 10 µs for a message; its records are used
-here for all but messages.
+here for all but messages. A run writes the same topics in the same order at each of
+its times: where records repeat so, many rows are taken out of a chunk at once.
 """
 
 from __future__ import annotations
@@ -22,26 +23,18 @@ from mcap.stream_reader import CRCValidationError, StreamReader, get_chunk_data_
 
 from equipoise.log.mcap_format.cdr import Bytes
 
+# Opcode, length.
 RECORD_HEAD = struct.Struct("<BQ")
-
 # Channel, sequence, log time, publish time.
 MESSAGE_HEAD = struct.Struct("<HIQQ")
-
-# Whether the messages of a topic are wanted, by its name and type.
-Wanted = Callable[[str, str], bool]
-
-# Opcode, length, channel: the same in every row; then sequence, log and publish time.
-HEAD = struct.Struct("<BQH")
-
-MESSAGE_BYTES = 22
-
-RECORD_BYTES = 9
-
-# Where in a record the log time and the message itself begin.
-LOG_TIME, CONTENT = 15, RECORD_BYTES + MESSAGE_BYTES
-
-# Fewer rows are read faster one by one; more are looked at in several goes.
+# Where in a message's record the log time and the message itself begin.
+LOG_TIME, CONTENT = 15, RECORD_HEAD.size + MESSAGE_HEAD.size
+# Opcode, length, channel: the same in every row.
+ROW_HEAD = struct.Struct("<BQH")
+# Fewer rows are read faster one by one; more are read in several goes.
 LEAST_ROWS, MOST_ROWS = 8, 4096
+# Whether to keep the messages of a topic, by its name and type.
+Wanted = Callable[[str, str], bool]
 
 
 @dataclass
@@ -49,9 +42,9 @@ class RawTopic:
     """Messages of a channel in the order of the file.
 
     Attributes:
-        channel: What the file says of it.
-        wanted: Whether the messages are; else only their times are kept.
-        times: When they were logged [ns].
+        channel: The channel's record in the file.
+        wanted: Whether messages are kept; else only their times are.
+        times: Log times [ns].
     """
 
     channel: records.Channel
@@ -66,7 +59,7 @@ class RawTopic:
             self._blocks.append((len(times), data))
 
     def messages(self) -> list[bytes]:
-        """Return the messages, none where they are not wanted."""
+        """Return the messages; none where only times are kept."""
         found: list[bytes] = []
         for count, data in self._blocks:
             size = len(data) // count
@@ -103,10 +96,10 @@ class RawLog:
     """All that is in an MCAP file.
 
     Attributes:
-        schemas: By number.
-        topics: By channel number.
+        schemas: Schemas by number.
+        topics: Topics by channel number.
         attachments: Content by name.
-        damage: What ended the reading early; None where nothing did.
+        damage: Damage that ended the reading early; None where there was none.
         complete: Whether all messages were read.
     """
 
@@ -131,10 +124,10 @@ def read_raw(
         stream: The file, at its beginning.
         salvage: Whether to return what lies before the first damage, and say so in
             ``damage``, instead of raising. A chunk is whole or not read at all.
-        wanted: Which topics' messages to keep; of others only times. All by default.
+        wanted: Topics whose messages to keep, else times only; all by default.
 
     Raises:
-        Exception: Of any kind, if it is no MCAP file, or is damaged.
+        Exception: An exception of any kind, if it is not an MCAP file, or is damaged.
     """
     log = RawLog()
     latest: int | None = None
@@ -206,7 +199,7 @@ class _WholeReads:
 def _read_chunk(log: RawLog, data: bytes, wanted: Wanted | None) -> None:
     at = 0
     while at < len(data):
-        rows = rows_at(data, at)
+        rows = _rows_at(data, at)
         if len(rows.table):
             for place, channel in enumerate(rows.channels):
                 topic = log.topics[channel]
@@ -243,12 +236,12 @@ def _announce(log: RawLog, record: records.McapRecord, wanted: Wanted | None) ->
         log.topics.setdefault(record.id, RawTopic(record, keep))
 
 
-class Rows(NamedTuple):
-    """Messages that follow each other in a chunk.
+class _Rows(NamedTuple):
+    """Rows of messages that follow each other in a chunk.
 
     Attributes:
-        channels: Of the messages of a row, in order.
-        edges: Where the records of a row begin, and where the last ends.
+        channels: Channels of the messages of a row, in order.
+        edges: Starts of the records of a row, and the end of the last.
         table: The rows, shape (n, bytes of a row); n is 0 where too few are alike.
     """
 
@@ -257,7 +250,7 @@ class Rows(NamedTuple):
     table: Bytes
 
     def times(self, at: int) -> list[int]:
-        """Return the log times of a channel's messages [ns]."""
+        """Return the log times of a channel [ns]."""
         begin = self.edges[at] + LOG_TIME
         column = np.ascontiguousarray(self.table[:, begin : begin + 8])
         times: list[int] = column.view("<u8").ravel().tolist()
@@ -268,26 +261,21 @@ class Rows(NamedTuple):
         return self.table[:, self.edges[at] + CONTENT : self.edges[at + 1]].tobytes()
 
 
-def rows_at(data: bytes, at: int) -> Rows:
-    """Return the messages at a place in a chunk, up to the first that begins anew.
-
-    Args:
-        data: The chunk's content.
-        at: Where a record begins.
-    """
+def _rows_at(data: bytes, at: int) -> _Rows:
+    """Return the messages from a record on, up to the first that begins a new row."""
     channels: list[int] = []
     edges = [0]
     first = None
-    while at + edges[-1] + HEAD.size <= len(data):
-        opcode, length, channel = HEAD.unpack_from(data, at + edges[-1])
-        end = edges[-1] + RECORD_BYTES + length
-        whole = length >= MESSAGE_BYTES and at + end <= len(data)
+    while at + edges[-1] + ROW_HEAD.size <= len(data):
+        opcode, length, channel = ROW_HEAD.unpack_from(data, at + edges[-1])
+        end = edges[-1] + RECORD_HEAD.size + length
+        whole = length >= MESSAGE_HEAD.size and at + end <= len(data)
         if opcode != Opcode.MESSAGE or not whole or (length, channel) == first:
             break
         first = first or (length, channel)
         channels.append(channel)
         edges.append(end)
-    return Rows(channels, edges, _table(data, at, channels, edges))
+    return _Rows(channels, edges, _table(data, at, channels, edges))
 
 
 def _table(data: bytes, at: int, channels: list[int], edges: list[int]) -> Bytes:
@@ -298,13 +286,13 @@ def _table(data: bytes, at: int, channels: list[int], edges: list[int]) -> Bytes
     count = min((len(data) - at) // size, MOST_ROWS)
     far = at + (LEAST_ROWS - 1) * size
     if count < LEAST_ROWS or any(
-        data[at + edge : at + edge + HEAD.size]
-        != data[far + edge : far + edge + HEAD.size]
+        data[at + edge : at + edge + ROW_HEAD.size]
+        != data[far + edge : far + edge + ROW_HEAD.size]
         for edge in edges[:-1]
     ):
         return none
     table = np.frombuffer(data, np.uint8, count * size, at).reshape(count, size)
-    places = np.add.outer(edges[:-1], np.arange(HEAD.size)).ravel()
+    places = np.add.outer(edges[:-1], np.arange(ROW_HEAD.size)).ravel()
     heads = table[:, places]
     # records are where they were in the row before as long as all lengths are equal
     alike = (heads == heads[0]).all(axis=1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 SEPARATOR = "=" * 80
-
 DEFINITIONS = {
     "builtin_interfaces/Time": "int32 sec\nuint32 nanosec",
     "builtin_interfaces/Duration": "int32 sec\nuint32 nanosec",

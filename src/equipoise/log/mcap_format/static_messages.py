@@ -37,12 +37,9 @@ if TYPE_CHECKING:
 
 # Limbs, soles and postures, which URDF cannot hold.
 SETTINGS_ATTACHMENT = "robot.toml"
-
 # Types of visualization_msgs/Marker.
 CUBE, TRIANGLE_LIST = 1, 11
-
 GROUND, WALL, BOX = "ground", "wall", "box"
-
 COLORS = {GROUND: (0.93, 0.94, 0.95), WALL: (0.67, 0.69, 0.72), BOX: (0.84, 0.75, 0.59)}
 
 

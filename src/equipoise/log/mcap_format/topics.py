@@ -1,7 +1,7 @@
-"""Topics and frames of a run's log: what was wanted, commanded, sensed and true.
+"""Topics and frames of a run's log: desired, commanded, measured and true values.
 
-Without sensors a robot is taken to sense the truth, which then has the topics that a
-real robot's sensors have. With sensors these hold what was measured, and the truth has
+Without sensors a robot is taken to measure the truth, which then has the topics of a
+real robot's sensors. With sensors these hold what was measured, and the truth has
 the same names below ``/true``.
 """
 
@@ -13,39 +13,23 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 WORLD = "world"
-
 JOINT_STATES = "/joint_states"
-
 JOINT_ACCELERATIONS = "/joint_accelerations"
-
 BASE_ACCELERATION = "/base/acceleration"
-
 ODOMETRY, TRANSFORMS = "/odom", "/tf"
-
 COM, ZMP, ZMP_MARGIN = "/com", "/zmp", "/zmp_margin"
-
 CONTACTS, BOXES, EVENTS = "/contacts", "/boxes", "/events"
-
 ROBOT_DESCRIPTION = "/robot_description"
-
 STATIC_TRANSFORMS = "/tf_static"
-
 SURROUNDINGS = "/surroundings"
-
 IMU = "/imu"
-
 JOINT_COMMANDS = "/joint_commands"
-
 REFERENCES = "/references/"
-
-# Of an estimator, whose base is on /odom and /tf.
+# An estimator's joints; its base is on /odom and /tf.
 ESTIMATED_JOINTS = "/estimated/joint_states"
-
 TRUE = "/true"
-
-# Beginnings of topics that hold no measurements.
+# Prefixes of topics that hold no measurements.
 NOT_MEASURED = (f"{TRUE}/", REFERENCES, "/estimated/")
-
 NEEDED = (JOINT_STATES, JOINT_ACCELERATIONS, ODOMETRY, BASE_ACCELERATION, COM)
 
 
@@ -55,10 +39,10 @@ def true_prefix(topics: Collection[str]) -> str:
 
 
 def needed_topics(topics: Collection[str]) -> tuple[str, ...]:
-    """Return the topics without which a log is not one of a run.
+    """Return the topics that the log of a run must have.
 
     Args:
-        topics: Those that it has, which say whether it is one with sensors.
+        topics: Topics that it has, which say whether it is one with sensors.
     """
     prefix = true_prefix(topics)
     of_sensors = (JOINT_STATES, IMU) if prefix else ()

@@ -23,11 +23,8 @@ from equipoise.log.mcap_format.topics import EVENTS
 from equipoise.log.recordings.db3_file import read_db3
 
 METADATA = "metadata.yaml"
-
 BAG_ENDINGS = (".mcap", ".db3")
-
 PACKED = ".zstd"
-
 UNPACK = "unpack it (ros2 bag convert, or zstd -d)"
 
 
@@ -37,8 +34,8 @@ class BagTopic(NamedTuple):
     Attributes:
         name: For example ``"/joint_states"``.
         type: Without ROS 2's middle: ``"sensor_msgs/JointState"``.
-        times: When they were logged [ns], shape (n,).
-        groups: The messages, read; empty where they are not wanted or not readable.
+        times: Log times [ns], shape (n,).
+        groups: The messages, decoded; empty where not kept or not readable.
     """
 
     name: str
@@ -54,7 +51,7 @@ class Bag:
     Attributes:
         path: The file or folder.
         files: Its files, in order.
-        topics: By name.
+        topics: Topics by name.
         attachments: Content by name.
         begin: Time of the first message [ns].
         end: Time of the last message that is followed by nothing lost [ns].
@@ -85,12 +82,12 @@ def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) ->
 
     Args:
         path: An MCAP file, a SQLite bag (.db3), or a folder that holds such.
-        wanted: Which topics' messages to read, by name and type
+        wanted: Topics whose messages to read, by name and type
             (``"sensor_msgs/JointState"``); of others only times are kept.
-        duration: How far it once went [s], if that is known.
+        duration: Its duration when it was whole [s], if that is known.
 
     Raises:
-        EquipoiseError: If it is no bag, or nothing in it is readable.
+        EquipoiseError: If it is not a bag, or nothing in it is readable.
     """
     path = Path(path)
     files = bag_files(path)
@@ -99,7 +96,8 @@ def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) ->
     notices: list[str] = []
     spans: list[tuple[int, int]] = []
     for file in files:
-        raw = _read_file(file, lambda name, kind: wanted(name, _short(kind)))
+        read = read_db3 if file.suffix.lower() == ".db3" else read_whole
+        raw = read(file, lambda name, kind: wanted(name, _short(kind)))
         begin, end = _span(raw)
         spans.append((begin, end))
         lost = what_is_lost(file.name, raw, max(end - begin, 0) / NANOSECONDS, duration)
@@ -120,12 +118,6 @@ def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) ->
         end=max(end for _, end in filled),
         notices=tuple(notices),
     )
-
-
-def _read_file(file: Path, wanted: Wanted) -> RawLog:
-    if file.suffix.lower() == ".db3":
-        return read_db3(file, wanted)
-    return read_whole(file, wanted)
 
 
 def _span(raw: RawLog) -> tuple[int, int]:
@@ -166,18 +158,14 @@ def _topic(name: str, item: _Found, notices: list[str]) -> BagTopic:
     groups: tuple[Group, ...] = ()
     if item.data and len(item.data) == len(times):
         try:
-            text = item.definition or _standard_definition(item.type)
+            if not item.definition and item.type not in DEFINITIONS:
+                raise EquipoiseError(f"no definition of {item.type} is known")
+            text = item.definition or definition(item.type)
             data = [item.data[at] for at in order.tolist()]
-            groups = tuple(message_groups(item.type, text, data))
+            groups = tuple(_message_groups(item.type, text, data))
         except EquipoiseError as error:
             notices.append(f"'{name}' is left out: {error}")
     return BagTopic(name, item.type, times[order], groups)
-
-
-def _standard_definition(kind: str) -> str:
-    if kind not in DEFINITIONS:
-        raise EquipoiseError(f"no definition of {kind} is known")
-    return definition(kind)
 
 
 def _short(kind: str) -> str:
@@ -190,11 +178,7 @@ def topic_names(topics: Iterable[BagTopic]) -> str:
 
 
 def check_there(path: Path) -> None:
-    """Refuse a path at which nothing is.
-
-    Raises:
-        EquipoiseError: If there is neither file nor folder.
-    """
+    """Raise an EquipoiseError if there is neither file nor folder at a path."""
     try:
         there = path.exists()
     except (OSError, ValueError):  # longer than any name can be
@@ -214,15 +198,21 @@ def bag_files(path: Path) -> list[Path]:
         _check_file(path)
         return [path]
     if any((path / name).is_file() for name in FILES):
-        raise EquipoiseError(f"{path}: is no folder of a run: it has no {LOG_NAME}")
+        raise EquipoiseError(
+            f"{path}: is not the folder of a run: it has no {LOG_NAME}"
+        )
     metadata = path / METADATA
     files = _listed(metadata) if metadata.is_file() else []
     if not files:
-        inside = [p for p in path.iterdir() if p.name.endswith(_endings())]
+        inside = [
+            item
+            for item in path.iterdir()
+            if item.name.removesuffix(PACKED).endswith(BAG_ENDINGS)
+        ]
         files = sorted(inside, key=_natural)
     if not files:
         raise EquipoiseError(
-            f"{path}: is no folder of a run, nor of a ROS 2 bag: it has neither "
+            f"{path}: is not the folder of a run or a ROS 2 bag: it has neither "
             f"{LOG_NAME} nor {METADATA} nor any file that ends in "
             f"{' or '.join(BAG_ENDINGS)}"
         )
@@ -253,13 +243,9 @@ def _check_file(file: Path) -> None:
         raise EquipoiseError(f"{file}: no such file or folder")
     if file.suffix.lower() not in BAG_ENDINGS:
         raise EquipoiseError(
-            f"{file}: is no log; logs are .mcap, .db3 and .csv files, folders of ROS 2 "
-            "bags, and folders of runs"
+            f"{file}: is not a log file; logs are .mcap, .db3 and .csv files, folders "
+            "of ROS 2 bags, and folders of runs"
         )
-
-
-def _endings() -> tuple[str, ...]:
-    return (*BAG_ENDINGS, *(f"{ending}{PACKED}" for ending in BAG_ENDINGS))
 
 
 def _natural(file: Path) -> list[str | int]:
@@ -272,8 +258,8 @@ class Group(NamedTuple):
     """Messages of a topic that have the same layout, texts included.
 
     Attributes:
-        places: Which messages of the topic they are, increasing, shape (m,).
-        layout: Theirs.
+        places: Their indices among the messages of the topic, increasing, shape (m,).
+        layout: Their layout.
         rows: The messages, shape (m, size).
     """
 
@@ -293,15 +279,10 @@ class Group(NamedTuple):
         return found
 
 
-def message_groups(
+def _message_groups(
     name: str, definition: str, messages: Sequence[bytes]
 ) -> Iterator[Group]:
-    """Sort the messages of a topic by layout.
-
-    Args:
-        name: Their type, ``"sensor_msgs/JointState"``.
-        definition: In the format ``ros2msg``.
-        messages: Encoded, in order.
+    """Sort the messages of a topic by layout: lists in them may differ in length.
 
     Raises:
         EquipoiseError: If a message is not of the type.

@@ -12,7 +12,7 @@ from mcap import records
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.raw_messages import Damage, RawLog, RawTopic, Wanted
 
-# Names in a damaged file, and so in the complaint about it, may be no UTF-8.
+# Names in a damaged file, and so in the error about it, may not be UTF-8.
 BROKEN = (sqlite3.Error, UnicodeDecodeError)
 
 
@@ -20,14 +20,14 @@ def read_db3(file: Path, wanted: Wanted) -> RawLog:
     """Read a SQLite bag into the same form as an MCAP file.
 
     Newer bags hold the definitions of their messages; where one does not, they are
-    missing in ``schemas``, and standard types are known anyhow.
+    missing in ``schemas``; standard types are known.
 
     Args:
         file: The .db3 file.
-        wanted: Which topics' messages to keep, by name and type.
+        wanted: Topics whose messages to keep, by name and type.
 
     Raises:
-        EquipoiseError: If it is no such file, or is damaged before the first message.
+        EquipoiseError: If it is not one, or is damaged before the first message.
     """
     log = RawLog()
     with _opened(file) as database:
@@ -104,7 +104,7 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
         yield database
     except BROKEN as error:
         raise EquipoiseError(
-            f"{file}: is no bag of ROS 2, or is damaged ({error})"
+            f"{file}: is not a ROS 2 bag, or is damaged ({error})"
         ) from error
     finally:
         if database is not None:

@@ -16,8 +16,8 @@ from equipoise.robot.joint_coordinates import BASE_Q, configurations
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# The other foot must carry so much more, as a share of the weight, to be the stance
-# foot; or be lower by so much, as a share of the leg's length.
+# The other foot becomes the stance foot if it carries so much more, as a fraction of
+# the weight, or is so much lower, as a fraction of the leg's length.
 LOAD_STEP, HEIGHT_STEP = 0.2, 0.01
 
 
@@ -29,15 +29,16 @@ def estimated_base(robot: Robot, positions: Array, load: Array | None) -> Array:
 
     Args:
         robot: A robot with two soles.
-        positions: Of its joints, shape (n, nv - 6).
-        load: What the left foot carries more than the right, as a share of the
+        positions: Joint positions, shape (n, nv - 6).
+        load: Load of the left foot less that of the right, as a fraction of the
             weight, shape (n,); None where that is not known.
     """
     at_origin = np.tile([0.0] * 6 + [1.0], (len(positions), 1))
     q = configurations(robot, at_origin, positions)
     left, right = sole_pose(robot, q, "left"), sole_pose(robot, q, "right")
     if load is None:
-        on_left = stance_is_left(_lift(left, right), HEIGHT_STEP * _leg_length(robot))
+        leg_length = max(leg.length for leg in robot.legs.values())
+        on_left = stance_is_left(_lift(left, right), HEIGHT_STEP * leg_length)
     else:
         on_left = stance_is_left(load, LOAD_STEP)
     base = _follow(left, right, on_left)
@@ -54,7 +55,7 @@ def stance_is_left(signal: Array, step: float) -> NDArray[np.bool_]:
 
     Args:
         signal: Positive where the left foot stands, shape (n,).
-        step: What the signal must exceed.
+        step: Threshold of the signal.
     """
     sure = np.flatnonzero(np.abs(signal) > step)
     if len(sure) == 0:
@@ -141,7 +142,3 @@ def _heading(angle: float, place: Array) -> Array:
     pose[:2, :2] = [[cosine, -sine], [sine, cosine]]
     pose[:2, 3] = place
     return pose
-
-
-def _leg_length(robot: Robot) -> float:
-    return max(leg.length for leg in robot.legs.values())

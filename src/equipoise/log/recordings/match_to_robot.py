@@ -19,27 +19,20 @@ from equipoise.robot.joint_coordinates import BASE_V, degree_names
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# Fewer of the leg joints than this share: the log is another robot's.
+# With a lower fraction of the leg joints the log is another robot's.
 LEAST_MATCHED = 0.5
-
-# Angles so far beyond a limit are no radians [rad], in so many of the joints.
+# Angles so far beyond a limit are not radians [rad], in this fraction of the joints.
 FAR_BEYOND, MANY = 1.0, 0.25
-
 LONGEST_LIST = 8
-
-# Less than this share of the weight downwards: the sign is the other way round.
+# Vertical force as a fraction of the weight below which its sign is reversed.
 TURNED = -0.25
-
-# The feet's mean load should be the weight to this share.
+# Range of the feet's median load, as a fraction of the weight.
 FAIR_LOAD = (0.7, 1.3)
-
-# Where wrenches end earlier or begin later than joints by more than this [s].
+# Wrenches that start later or end earlier than joints by more get a notice [s].
 LATE = 0.1
-
 # A frame of this name that the log itself fixes to a foot is that of a sensor between
 # shank and foot.
 ABOVE_FOOT = re.compile(r"ankle")
-
 SIDE_WORDS: dict[Side, str] = {
     "left": r"(?<![a-z])(?:l|left|lf|lfoot)(?![a-z])|left",
     "right": r"(?<![a-z])(?:r|right|rf|rfoot)(?![a-z])|right",
@@ -54,7 +47,7 @@ def matched_positions(recording: Recording, robot: Robot, notices: list[str]) ->
     Args:
         recording: What was measured.
         robot: The robot.
-        notices: Gets which joints the log or the robot lacks.
+        notices: Receives which joints the log or the robot lacks.
 
     Raises:
         EquipoiseError: If the log is of another robot, or in degrees.
@@ -78,23 +71,23 @@ def matched_positions(recording: Recording, robot: Robot, notices: list[str]) ->
             "not in the log, so kept at zero or the limit nearest to it: "
             f"{_listed(missing)}"
         )
-    strange = [name for name in recording.joints if name not in names]
-    if strange:
-        notices.append(f"not joints of {robot.name}, so left out: {_listed(strange)}")
+    foreign = [name for name in recording.joints if name not in names]
+    if foreign:
+        notices.append(f"not joints of {robot.name}, so left out: {_listed(foreign)}")
     return positions
 
 
-def matched_efforts(recording: Recording, robot: Robot, notices: list[str]) -> Array:
-    """Return efforts in the order of v[6:], zero where not given, (n, nv - 6)."""
+def matched_torques(recording: Recording, robot: Robot, notices: list[str]) -> Array:
+    """Return joint torques in the order of v[6:], zero where not given, (n, nv - 6)."""
     names = degree_names(robot)
-    effort = np.zeros((len(recording.time), robot.nv - BASE_V))
+    torques = np.zeros((len(recording.time), robot.nv - BASE_V))
     known = [name for name in names if name in recording.effort]
     for name in known:
-        effort[:, names.index(name)] = recording.effort[name]
+        torques[:, names.index(name)] = recording.effort[name]
     if len(known) < len(names):
         who = "any joint" if not known else f"{len(names) - len(known)} joints"
-        notices.append(f"the log has no effort of {who}; zero is shown")
-    return effort
+        notices.append(f"the log has no torque (effort) of {who}; zero is shown")
+    return torques
 
 
 def _check_robot(recording: Recording, robot: Robot) -> None:
@@ -121,10 +114,6 @@ def degrees_reason(recording: Recording, robot: Robot) -> str | None:
     """Return why angles look like degrees, or None if they do not.
 
     They do if they are far beyond the limits in many joints.
-
-    Args:
-        recording: What was measured.
-        robot: The robot.
     """
     beyond, checked = [], 0
     sliding = slides(robot)
@@ -185,15 +174,15 @@ def foot_wrenches(
 ) -> dict[Side, Array]:
     """Return force and torque of the ground on each foot, as a run has them.
 
-    About and in the sole's frame [N, Nm], shape (n, 6) each. A foot whose wrench is
-    not known is left out. A sensor between shank and foot does not feel the foot's
-    weight: that of the model is added, as of a foot that is level.
+    They are about and in the sole's frame [N, Nm], shape (n, 6) each. A foot whose
+    wrench is not known is left out. A sensor between shank and foot does not measure
+    the foot's weight: that of the model is added, as of a level foot.
 
     Args:
         recording: What was measured.
         robot: The robot.
-        q: Configurations at the recording's times, anywhere in the world, (n, nq).
-        notices: Gets what was left out, turned round or added.
+        q: Configurations at the recording's times, at any pose of the base, (n, nq).
+        notices: Receives what was left out, reversed or added.
     """
     chosen: dict[Side, tuple[int, str, MeasuredWrench, _Placed]] = {}
     for name, wrench in recording.wrenches.items():
@@ -231,9 +220,9 @@ def foot_wrenches(
 
 
 def _foot_weight(robot: Robot, q: Array, side: Side) -> Array:
-    """Return what carries all beyond a leg's last joint, if the sole is level.
+    """Return the wrench that carries all beyond a leg's last joint, on a level sole.
 
-    Force and torque about and in the sole's frame [N, Nm], shape (n, 6).
+    It is about and in the sole's frame [N, Nm], shape (n, 6).
     """
     model = robot.model
     foot, _ = placement_in_body(model, robot.soles[side])
@@ -328,7 +317,7 @@ def _in_sole(
 def _turned_upright(
     robot: Robot, wrenches: dict[Side, Array], notices: list[str]
 ) -> dict[Side, Array]:
-    """Turn all signs round if the feet seem to be pulled down by the ground."""
+    """Reverse all signs if the ground seems to pull the feet down."""
     if not wrenches:
         return wrenches
     weight = robot.mass * STANDARD_GRAVITY

@@ -17,19 +17,17 @@ from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 
 # Rows nearer than this in time are one [ns].
 SAME_TIME = 1_000
-
 # Longer than this, and than so many usual intervals, is a gap [s].
 GAP_SECONDS, GAP_INTERVALS = 0.5, 20.0
-
 Times = NDArray[np.int64]
 
 
 class MeasuredWrench(NamedTuple):
-    """What a force-torque sensor, or an estimator, says.
+    """Wrenches by a force-torque sensor or an estimator.
 
     Attributes:
         frame: The frame that it is about and in, as the log names it.
-        time: On the recording's clock [s], shape (m,).
+        time: Time on the recording's clock [s], shape (m,).
         values: Force then torque [N, Nm], shape (m, 6).
     """
 
@@ -39,10 +37,10 @@ class MeasuredWrench(NamedTuple):
 
 
 class StaticFrame(NamedTuple):
-    """A frame that is fixed to another.
+    """A frame that is fixed to a parent.
 
     Attributes:
-        parent: The other.
+        parent: The parent.
         transform_to_parent: Maps its coordinates to the parent's, shape (4, 4).
     """
 
@@ -58,13 +56,13 @@ class Recording:
         source: The file or folder.
         time: Increasing, from 0 [s], shape (n,).
         joints: Position by joint name [rad or m], shape (n,) each, finite.
-        velocity: Of those joints that have it [rad/s or m/s], shape (n,) each.
-        effort: Of those joints that have it [Nm or N], shape (n,) each.
-        wrenches: By topic, or by the beginning of the columns' names.
+        velocity: Velocity of the joints that have it [rad/s or m/s], shape (n,) each.
+        effort: Torque of the joints that have it [Nm or N], shape (n,) each.
+        wrenches: Wrenches by topic, or by the prefix of the columns' names.
         base_pose: Position [m] and quaternion xyzw of ``base_frame`` in the world or
             odometry frame, shape (n, 7); None where the log has none.
-        base_source: Topic or columns that it came from, ``""`` if there is none.
-        base_frame: The frame whose pose it is; ``""`` for the robot's root.
+        base_source: Topic or columns of that pose, ``""`` if there is none.
+        base_frame: The frame of that pose; ``""`` for the robot's root.
         static_frames: Frames that the log itself fixes to others (``/tf_static``).
         urdf: The robot, where the log describes it.
         settings: TOML of the robot, where the log holds one.
@@ -105,13 +103,7 @@ class Recording:
 
 
 def sorted_rows(times: Times, notices: list[str], name: str) -> NDArray[np.int64]:
-    """Return which rows to take in which order, so that times do not decrease.
-
-    Args:
-        times: [ns], shape (n,).
-        notices: Gets a sentence if rows had to change places.
-        name: Of the log's topic or file, for the notice.
-    """
+    """Return which rows to take in which order, so that times [ns] do not decrease."""
     order = np.argsort(times, kind="stable")
     moved = int(np.count_nonzero(np.diff(times) < 0))
     if moved:
@@ -133,13 +125,7 @@ def last_of_each_time(times: Times, notices: list[str], name: str) -> Times:
 
 
 def note_gaps(time: Array, notices: list[str], name: str) -> None:
-    """Say where a log was silent for long.
-
-    Args:
-        time: [s], shape (n,).
-        notices: Gets the sentence.
-        name: Of the log's topic or file.
-    """
+    """Add a notice of long gaps in time [s]."""
     steps = np.diff(time)
     if len(steps) == 0:
         return
@@ -153,8 +139,8 @@ def note_gaps(time: Array, notices: list[str], name: str) -> None:
         )
 
 
-def note_no_numbers(count: int, notices: list[str], name: str) -> None:
-    """Say how many values of joints were no numbers, if any."""
+def note_not_finite(count: int, notices: list[str], name: str) -> None:
+    """Add a notice of joint values that were not finite, if any."""
     if count:
         notices.append(
             f"{name}: {_many(count, 'value')} of joints not finite; the one before is "
@@ -163,13 +149,7 @@ def note_no_numbers(count: int, notices: list[str], name: str) -> None:
 
 
 def finite_rows(values: Array, notices: list[str], name: str) -> NDArray[np.intp]:
-    """Return which rows hold numbers only; the others are to be left out.
-
-    Args:
-        values: Shape (n, k).
-        notices: Gets a sentence if there are others.
-        name: Of the topic or columns.
-    """
+    """Return which rows of values (n, k) are finite; a notice counts the others."""
     kept = np.flatnonzero(np.isfinite(values).all(axis=1))
     lost = len(values) - len(kept)
     if lost and len(kept):
@@ -177,15 +157,14 @@ def finite_rows(values: Array, notices: list[str], name: str) -> NDArray[np.intp
             f"{name}: {_many(lost, 'row')} with values that are not finite, left out"
         )
     elif lost:
-        notices.append(f"{name} is left out: no row of it is of finite values")
+        notices.append(f"{name} is left out: no row of it has finite values only")
     return kept
 
 
 def held(values: Array) -> Array:
-    """Return columns without NaN: the value before, or at the start the first.
+    """Return columns (n, k) without NaN: the value before, or at the start the first.
 
-    Args:
-        values: Shape (n, k). Columns that hold no number at all stay NaN.
+    Columns without any number stay NaN.
     """
     finite = np.isfinite(values)
     if finite.all():
@@ -204,11 +183,11 @@ def seconds_from(times: Times, start: int) -> Array:
 
 
 def poses_at(time: Array, own_time: Array, poses: Array) -> Array:
-    """Return poses at other times, between the two nearest.
+    """Return poses interpolated at other times.
 
     Args:
-        time: Wanted [s], shape (n,).
-        own_time: Of the poses, increasing [s], shape (m,).
+        time: Other times [s], shape (n,).
+        own_time: Times of the poses, increasing [s], shape (m,).
         poses: Position and unit quaternion xyzw, shape (m, 7).
     """
     if np.array_equal(time, own_time):

@@ -17,15 +17,13 @@ from equipoise.log.recordings.recording import Recording, StaticFrame
 from equipoise.log.recordings.topic_series import (
     JointSeries,
     Series,
-    fair_poses,
     recording_of_series,
     static_frame,
+    valid_poses,
 )
 
 JOINT_STATE = "sensor_msgs/JointState"
-
 WRENCH = "geometry_msgs/WrenchStamped"
-
 USED_TYPES = (
     JOINT_STATE,
     WRENCH,
@@ -33,24 +31,20 @@ USED_TYPES = (
     "tf2_msgs/TFMessage",
     "geometry_msgs/PoseStamped",
 )
-
 DESCRIPTION = "robot_description"
-
-# Topics of joint states and wrenches that say what was wanted, not what was.
-WANTED_NOT_MEASURED = re.compile(r"command|cmd|desired|goal|reference|setpoint|target")
-
+# Topics of joint states and wrenches that hold desired, not measured values.
+DESIRED = re.compile(r"command|cmd|desired|goal|reference|setpoint|target")
 # Poses of other things than the base (goals, objects) are common.
 BASE_WORD = re.compile(r"base|body|mocap|pelvis|root|torso|trunk|waist|vicon|optitrack")
-
-# Frames that do not move; a base's pose in one of them is wanted.
+# Frames that do not move, in one of which the base's pose is given.
 FIXED_FRAMES = ("world", "odom", "map")
 
 
 def is_measurement(name: str, kind: str) -> bool:
     """Whether a recording needs the messages of a topic.
 
-    What a simulator knows to be true, an estimator's joints and references of a run's
-    log are no measurements.
+    The truth of a simulator, an estimator's joints and references of a run's log are
+    not measurements.
     """
     if name.startswith(NOT_MEASURED):
         return False
@@ -66,26 +60,22 @@ def recording_of_bag(bag: Bag) -> Recording:
     """Return what a bag's robot has measured.
 
     Joints are those of the topic that has most of them; other topics add joints that
-    it lacks, and what a message does not say stays as it was said last.
+    it lacks, and a joint that a message lacks stays as it was last.
 
     Raises:
         EquipoiseError: If it holds no joint positions.
     """
+    wrenches = _measured(_of_type(bag, WRENCH))
     return recording_of_series(
         bag.path,
         _joint_topics(bag),
-        [stamped_series(topic, "wrench.force.x", 6) for topic in _wrench_topics(bag)],
-        base_series(bag),
-        static_frames=static_frames(bag),
-        urdf=_described(bag),
+        [_stamped_series(topic, "wrench.force.x", 6) for topic in wrenches],
+        _base_series(bag),
+        static_frames=_static_frames(bag),
+        urdf=described_urdf(bag),
         settings=bag.attachments.get(SETTINGS_ATTACHMENT),
         notices=bag.notices,
     )
-
-
-def _wrench_topics(bag: Bag) -> list[BagTopic]:
-    topics = _of_type(bag, WRENCH)
-    return [t for t in topics if not WANTED_NOT_MEASURED.search(t.name.lower())]
 
 
 def _of_type(bag: Bag, kind: str) -> list[BagTopic]:
@@ -96,46 +86,49 @@ def _of_type(bag: Bag, kind: str) -> list[BagTopic]:
 def _joint_topics(bag: Bag) -> list[JointSeries]:
     """Return joint states, the topic with most joints first."""
     topics = _of_type(bag, JOINT_STATE)
-    measured = [t for t in topics if not WANTED_NOT_MEASURED.search(t.name.lower())]
     if not topics:
         raise EquipoiseError(
             f"{bag.path}: holds no joint positions: it has no topic of type "
             f"{JOINT_STATE}; its topics are: {topic_names(bag.topics.values())}"
         )
-    found = [joint_series(topic) for topic in measured or topics[:1]]
-    return sorted(found, key=lambda item: -_known(item.position))
+    found = [_joint_series(topic) for topic in _measured(topics) or topics[:1]]
+    return sorted(found, key=_known_joints, reverse=True)
 
 
-def _known(series: Series) -> int:
-    return int(np.isfinite(series.values).any(axis=0).sum())
+def _known_joints(states: JointSeries) -> int:
+    return int(np.isfinite(states.position.values).any(axis=0).sum())
 
 
-def _described(bag: Bag) -> str | None:
+def _measured(topics: list[BagTopic]) -> list[BagTopic]:
+    return [topic for topic in topics if not DESIRED.search(topic.name.lower())]
+
+
+def described_urdf(bag: Bag) -> str | None:
+    """Return the URDF of a bag's robot, if there is one."""
     for topic in bag.topics.values():
         if is_description(topic.name, topic.type) and topic.groups:
             return topic.groups[-1].layout.texts["data"]
     return None
 
 
-def base_series(bag: Bag) -> Series | None:
+def _base_series(bag: Bag) -> Series | None:
     """Return the poses of the base: of odometry, else of /tf, else stamped poses.
 
-    Poses that are no poses (NaN, a quaternion of zeros) are NaN in all seven numbers.
+    Invalid poses (NaN, a quaternion of zeros) are NaN in all seven numbers.
     """
     for found in (_odometry(bag), _transform(bag), _stamped_pose(bag)):
-        if found is not None:
-            fair = fair_poses(found)
-            if fair is not None:
-                return fair
+        valid = valid_poses(found) if found else None
+        if valid is not None:
+            return valid
     return None
 
 
-def static_frames(bag: Bag) -> dict[str, StaticFrame]:
+def _static_frames(bag: Bag) -> dict[str, StaticFrame]:
     """Return frames that /tf_static fixes to others, by name."""
     found = {}
     for topic in bag.topics.values():
         if topic.type == "tf2_msgs/TFMessage" and topic.name.endswith("tf_static"):
-            for (parent, child), series in transform_series(topic).items():
+            for (parent, child), series in _transform_series(topic).items():
                 pose = series.values[-1]
                 if np.isfinite(pose).all() and np.any(pose[3:]):
                     found[child] = static_frame(parent, pose)
@@ -151,14 +144,14 @@ def _odometry(bag: Bag) -> Series | None:
     topics.sort(key=lambda topic: (topic.name != "/odom", -len(topic.times)))
     if not topics:
         return None
-    return stamped_series(topics[0], "pose.pose.position.x", 7, "child_frame_id")
+    return _stamped_series(topics[0], "pose.pose.position.x", 7, "child_frame_id")
 
 
 def _transform(bag: Bag) -> Series | None:
     moving: dict[tuple[str, str], Series] = {}
     for topic in bag.topics.values():
         if topic.type == "tf2_msgs/TFMessage" and not topic.name.endswith("tf_static"):
-            moving.update(transform_series(topic))
+            moving.update(_transform_series(topic))
     for fixed in FIXED_FRAMES:
         for (parent, child), series in moving.items():
             if parent == fixed and child not in FIXED_FRAMES:
@@ -178,10 +171,10 @@ def _stamped_pose(bag: Bag) -> Series | None:
         return None
     most = max(topics, key=lambda topic: len(topic.times))
     # its frame is the one that the pose is given in, not the base's own
-    return stamped_series(most, "pose.position.x", 7)._replace(frame="")
+    return _stamped_series(most, "pose.position.x", 7)._replace(frame="")
 
 
-def joint_series(topic: BagTopic) -> JointSeries:
+def _joint_series(topic: BagTopic) -> JointSeries:
     """Return the joint states of a topic; messages may hold some joints each."""
     texts = [group.texts("name") for group in topic.groups]
     names = tuple(dict.fromkeys(name for own in texts for name in own))
@@ -210,17 +203,10 @@ def joint_series(topic: BagTopic) -> JointSeries:
     return JointSeries(position, velocity, effort, broken)
 
 
-def stamped_series(
+def _stamped_series(
     topic: BagTopic, path: str, count: int, frame: str = "header.frame_id"
 ) -> Series:
-    """Return numbers of messages that have a header.
-
-    Args:
-        topic: The topic.
-        path: Of the first number, ``"wrench.force.x"``.
-        count: How many there are.
-        frame: Path of the frame's name.
-    """
+    """Return numbers of messages that have a header, from a path on, and its frame."""
     rows = len(topic.times)
     values = np.full((rows, count), np.nan)
     stamps = np.zeros(rows, dtype=np.int64)
@@ -231,7 +217,7 @@ def stamped_series(
     return Series(topic.name, name.lstrip("/"), topic.times, stamps, values)
 
 
-def transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
+def _transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
     """Return the poses of a topic of transforms by parent and child."""
     found: dict[tuple[str, str], list[Series]] = {}
     for group in topic.groups:

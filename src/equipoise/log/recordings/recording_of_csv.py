@@ -21,7 +21,7 @@ from equipoise.log.recordings.recording import (
     held,
     last_of_each_time,
     note_gaps,
-    note_no_numbers,
+    note_not_finite,
     poses_at,
     seconds_from,
     sorted_rows,
@@ -31,26 +31,19 @@ TIME = re.compile(
     r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"
     r"(?:[ _]?[\[(]?(s|ms|us|ns)[\])]?)?"
 )
-
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-
 # Seconds since 1970 have ten digits; more are nanoseconds.
 SURELY_NANOSECONDS = 1e16
-
 WRENCH = re.compile(
     r"(.+)[._/](?:([fmt])([xyz])|(force|torque|moment)[._/]([xyz]))", re.IGNORECASE
 )
-
 WRENCH_ORDER = tuple(f"{kind}{axis}" for kind in "fm" for axis in "xyz")
-
 BASE = re.compile(
     r"((?:floating_?)?base(?:_link)?|root(?:_link)?|pelvis)[._/]"
     r"(x|y|z|roll|pitch|yaw|qx|qy|qz|qw)",
     re.IGNORECASE,
 )
-
 JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort))?")
-
 DELIMITERS = ",;\t"
 
 
@@ -70,8 +63,10 @@ def recording_of_csv(file: Path) -> Recording:
     time = seconds_from(times[rows], int(times[rows[0]]))
     note_gaps(time, notices, file.name)
 
-    poses, prefix = _take_base(columns, notices)
-    base = None if poses is None else _base_at(time, poses[rows], prefix, notices)
+    base, prefix = _take_base(columns, notices)
+    if base is not None:
+        known = finite_rows(base[rows], notices, f"columns {prefix}.*")
+        base = poses_at(time, time[known], base[rows][known]) if len(known) else None
     wrenches = {}
     for name, values in _take_wrenches(columns, notices).items():
         there = finite_rows(values[rows], notices, f"columns {name}.*")
@@ -86,7 +81,7 @@ def recording_of_csv(file: Path) -> Recording:
             broken += int(np.count_nonzero(~np.isfinite(column)))
             filled = held(column[order][:, None])[kept, 0]
             groups[match.group(2) or "position"][match.group(1)] = filled
-    note_no_numbers(broken, notices, file.name)
+    note_not_finite(broken, notices, file.name)
     if not groups["position"]:
         raise EquipoiseError(
             f"{file}: holds no joint positions; columns of joints have the names of "
@@ -153,14 +148,6 @@ def _take_base(
     return None, ""
 
 
-def _base_at(
-    time: Array, poses: Array, prefix: str, notices: list[str]
-) -> Array | None:
-    """Return the base's pose at all times (n, 7), from those at which it is known."""
-    known = finite_rows(poses, notices, f"columns {prefix}.*")
-    return poses_at(time, time[known], poses[known]) if len(known) else None
-
-
 def _turn(own: dict[str, Array]) -> Array | None:
     """Return quaternions xyzw of roll, pitch and yaw (URDF's: Rz Ry Rx), or given."""
     if own.keys() >= {"qx", "qy", "qz", "qw"}:
@@ -199,13 +186,12 @@ def _take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, A
             notices.append(f"columns {prefix}.* are left out: six are a wrench")
             continue
         by_key = dict(zip(names, taken, strict=True))
-        values = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
-        wrenches[prefix] = values
+        wrenches[prefix] = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
     return wrenches
 
 
 class CsvColumns(NamedTuple):
-    """What a CSV file holds.
+    """Columns of a CSV file.
 
     Attributes:
         columns: Numbers by name, n rows each; NaN where a cell is empty.
@@ -219,7 +205,7 @@ class CsvColumns(NamedTuple):
 def csv_columns(
     file: Path, *, may_be_cut_off: bool, unread: Collection[str] = ()
 ) -> CsvColumns:
-    """Read a CSV file; commas, semicolons or tabs are told by its first line.
+    """Read a CSV file; its first line shows whether commas, semicolons or tabs part it.
 
     Args:
         file: The file.
@@ -228,7 +214,7 @@ def csv_columns(
         unread: Columns to leave out, in small letters.
 
     Raises:
-        EquipoiseError: If it is none; names the row or column at fault.
+        EquipoiseError: If it is not a CSV file; names the row or column at fault.
     """
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -259,7 +245,7 @@ def csv_columns(
 
 def _check_table(file: Path, names: list[str], rows: list[list[str]]) -> None:
     if not rows or len(names) < 2:
-        raise EquipoiseError(f"{file}: is no CSV file of a row of names and numbers")
+        raise EquipoiseError(f"{file}: is not a CSV file of a row of names and numbers")
     if len(set(names)) < len(names):
         doubled = next(name for name in names if names.count(name) > 1)
         raise EquipoiseError(f"{file}: two columns have the name '{doubled}'")

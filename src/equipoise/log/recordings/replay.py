@@ -24,8 +24,8 @@ from equipoise.log.recordings.leg_odometry import (
 )
 from equipoise.log.recordings.match_to_robot import (
     foot_wrenches,
-    matched_efforts,
     matched_positions,
+    matched_torques,
 )
 from equipoise.log.recordings.recording import Recording
 from equipoise.log.run import Run
@@ -35,13 +35,10 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 MOST_ROWS = 20_000
-
-# A floor that is farther off than this is put to z = 0 [m].
+# A floor farther than this from z = 0 is moved there [m].
 FLOOR_TOLERANCE = 0.02
-
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-
-# A foot that carries less than this share of the weight does not stand.
+# A foot that carries a lower fraction of the weight does not stand.
 LEAST_LOAD = 0.05
 
 
@@ -75,14 +72,14 @@ def recorded_run(recording: Recording, robot: Robot) -> Run:
         notices.append("no ZMP: it needs the wrenches of both feet")
     nothing = np.zeros((rows, 0, 3))
     duration = float(recording.time[-1])
-    effort = matched_efforts(recording, robot, notices)
+    torque = matched_torques(recording, robot, notices)
     return Run(
         robot=robot,
         time=recording.time,
         q=q,
         v=v,
         a=np.gradient(v, recording.time, axis=0),
-        torque=effort,
+        torque=torque,
         contact_names=(),
         contact_position=nothing,
         contact_force=nothing,
@@ -138,8 +135,8 @@ def _base(
         return measured, recording.base_source
     if set(robot.soles) != {"left", "right"}:
         notices.append(
-            f"the log has no pose of the base, and {robot.name} has no two soles: its "
-            "base stands still"
+            f"the log has no pose of the base, and {robot.name} does not have two "
+            "soles: its base stands still"
         )
         return np.tile(robot.standing[:7], (len(anywhere), 1)), "nothing"
     load, chosen_by = None, "the lower"
@@ -168,7 +165,7 @@ def _measured_base(
         except NameNotFoundError:
             notices.append(
                 f"'{recording.base_source}' is left out: it is the pose of '{frame}', "
-                f"which {robot.name} has not"
+                f"which {robot.name} does not have"
             )
             return None
         base = as_poses(to_transforms(base) @ np.linalg.inv(in_root))
@@ -179,7 +176,7 @@ def _measured_base(
         if abs(height) > FLOOR_TOLERANCE:
             notices.append(
                 f"the soles are at z = {height:.3f} m by '{recording.base_source}'; "
-                "the floor there is put to z = 0"
+                "the floor there is moved to z = 0"
             )
             base[:, 2] -= height
     return base
@@ -189,7 +186,7 @@ class MeasuredZmp(NamedTuple):
     """Zero-moment points of n rows.
 
     Attributes:
-        position: In the world [m], shape (n, 3).
+        position: Points in the world [m], shape (n, 3).
         supported: Whether the feet carry the robot, shape (n,).
         margin: Distance to the edge of the soles that stand, positive inside [m],
             shape (n,).
@@ -210,7 +207,7 @@ def measured_zmp(robot: Robot, q: Array, wrenches: Mapping[Side, Array]) -> Meas
     Args:
         robot: The robot.
         q: Configurations, shape (n, nq).
-        wrenches: On each foot, about and in the sole's frame [N, Nm], shape (n, 6).
+        wrenches: Wrench on each foot, about and in the sole's frame [N, Nm], (n, 6).
     """
     rows = len(q)
     position, margin = np.full((rows, 3), np.nan), np.full(rows, np.nan)

@@ -26,7 +26,7 @@ from equipoise.log.recordings.recording import (
     held,
     last_of_each_time,
     note_gaps,
-    note_no_numbers,
+    note_not_finite,
     poses_at,
     seconds_from,
     sorted_rows,
@@ -34,15 +34,12 @@ from equipoise.log.recordings.recording import (
 from equipoise.log.run import Run
 from equipoise.robot.joint_coordinates import BASE_Q, degree_names
 
-# Ends of a base's poses that joints go beyond by more than this are told [s].
+# Poses of the base that start later or end earlier by more get a notice [s].
 LATE = 0.1
-
-# A share of stamps that go back; more is no clock.
+# Fraction of stamps that go back; with more they are not a clock's.
 MOST_BACKWARD = 0.05
-
 # Topics whose stamps lie farther apart than this were stamped by two clocks [ns].
 MOST_APART = NANOSECONDS // 2
-
 SHORTEST_QUATERNION = 1e-6
 
 
@@ -52,10 +49,10 @@ class Series(NamedTuple):
     Attributes:
         topic: Topic name.
         frame: Frame that they belong to, if any.
-        logged: When they were logged [ns], shape (m,).
-        stamps: When they were measured, as their header says [ns], shape (m,).
-        values: Shape (m, k), NaN where a message lacks a number.
-        names: Of the columns, if they have names.
+        logged: Log times [ns], shape (m,).
+        stamps: Times of measurement, by the headers [ns], shape (m,).
+        values: Numbers, shape (m, k), NaN where a message lacks one.
+        names: Names of the columns, if they have any.
     """
 
     topic: str
@@ -69,7 +66,7 @@ class Series(NamedTuple):
 class JointSeries(NamedTuple):
     """Joint states of one topic; ``names`` are the same in all three.
 
-    ``broken`` counts positions that were given, but are no numbers.
+    ``broken`` counts positions that were given, but are not finite.
     """
 
     position: Series
@@ -94,20 +91,20 @@ def recording_of_series(
     Args:
         source: The file or folder that they are from.
         states: Joints; the first gives the times, the others add joints that it lacks.
-        wrenches: Of all sensors.
+        wrenches: Wrenches of all sensors.
         base: Poses of the base, if they are known.
-        static_frames: As for :class:`~.recording.Recording`.
-        urdf: The same.
-        settings: The same.
-        notices: What was mended, assumed or left out before.
+        static_frames: This and the rest as for :class:`~.recording.Recording`.
+        urdf: URDF of the robot.
+        settings: Settings of the robot.
+        notices: Notices so far.
 
     Raises:
         EquipoiseError: If there are no joint positions.
     """
     notices = list(notices)
-    main, others = states[0], states[1:]
+    main = states[0]
     used = [item.position for item in states] + [*wrenches] + ([base] if base else [])
-    logged = with_log_time(used, notices)
+    logged = _with_log_time(used, notices)
 
     times = _times(main.position, logged)
     order = sorted_rows(times, notices, f"'{main.position.topic}'")
@@ -119,17 +116,17 @@ def recording_of_series(
         _columns(getattr(main, key), order, kept)
         for key in ("position", "velocity", "effort")
     )
-    for other in others:
+    for other in states[1:]:
         rows = _rows_before(times, _times(other.position, logged))
-        for found, key in (
-            (joints, "position"),
-            (velocity, "velocity"),
-            (effort, "effort"),
-        ):
-            series = getattr(other, key)
-            extra = _columns(series, rows[0], rows[1])
-            found.update({k: v for k, v in extra.items() if k not in found})
-    note_no_numbers(main.broken, notices, f"'{main.position.topic}'")
+        groups = (
+            (joints, other.position),
+            (velocity, other.velocity),
+            (effort, other.effort),
+        )
+        for found, series in groups:
+            for name, column in _columns(series, *rows).items():
+                found.setdefault(name, column)
+    note_not_finite(main.broken, notices, f"'{main.position.topic}'")
     _note_missing(main.position, notices)
     if not joints:
         raise EquipoiseError(
@@ -213,30 +210,25 @@ def _base_at(
 
 
 def _note_missing(series: Series, notices: list[str]) -> None:
-    known = np.asarray(np.isfinite(series.values).any(axis=0))
-    lost = [name for name, any_ in zip(series.names, known, strict=True) if not any_]
+    known = np.isfinite(series.values).any(axis=0).tolist()
+    lost = [
+        f"'{name}'" for name, own in zip(series.names, known, strict=True) if not own
+    ]
     if lost:
-        notices.append(f"no position is given of {_listed(lost)}")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+        notices.append(f"no position is given of {', '.join(lost)}")
 
 
 def recording_of_run(run: Run) -> Recording:
     """Return what a run's sensors measured, as reading its log gives it.
 
-    Args:
-        run: A run with sensors.
-
     Raises:
-        EquipoiseError: If it has none.
+        EquipoiseError: If the run has no sensors.
     """
     robot, measured = run.robot, run.measured
     if measured is None:
         raise EquipoiseError(f"the run of {robot.name} has no sensors")
-    logged, names = _whole(run.time), degree_names(robot)
-    taken = _whole(measured.time)
+    logged = nanoseconds(run.time).astype(np.int64)
+    taken, names = nanoseconds(measured.time).astype(np.int64), degree_names(robot)
     position, velocity, effort = (
         Series(JOINT_STATES, "", logged, taken, values, names)
         for values in (measured.position, measured.velocity, run.torque)
@@ -245,7 +237,7 @@ def recording_of_run(run: Run) -> Recording:
     if run.estimates:
         poses = run.estimates["q"][:, :BASE_Q]
         root = robot.description.root
-        base = fair_poses(Series(ODOMETRY, root, logged, taken, poses))
+        base = valid_poses(Series(ODOMETRY, root, logged, taken, poses))
     frames = {}
     for item in static_transforms(run):
         place = item["transform"]
@@ -266,18 +258,10 @@ def recording_of_run(run: Run) -> Recording:
     )
 
 
-def _whole(time: Array) -> NDArray[np.int64]:
-    return nanoseconds(time).astype(np.int64)
-
-
-def with_log_time(series: Sequence[Series], notices: list[str]) -> bool:
-    """Return whether log times must be used, because header stamps are no clock.
+def _with_log_time(series: Sequence[Series], notices: list[str]) -> bool:
+    """Return whether log times must be used, because header stamps are not a clock's.
 
     One clock is used for all topics: two would shift them against each other.
-
-    Args:
-        series: All that is to be used together.
-        notices: Gets the reason, if log times must be used.
     """
     for item in series:
         reason = _fault(item)
@@ -309,33 +293,22 @@ def _fault(series: Series) -> str | None:
     return None
 
 
-def fair_poses(series: Series) -> Series | None:
-    """Return poses with quaternions of unit length, and NaN where they are none.
-
-    None where not one of them is a pose.
-    """
+def valid_poses(series: Series) -> Series | None:
+    """Return poses with unit quaternions, NaN where one is invalid; None if all are."""
     values = np.array(series.values)
     length = np.linalg.norm(values[:, 3:], axis=1)
-    fair = np.isfinite(values).all(axis=1) & (length > SHORTEST_QUATERNION)
-    values[fair, 3:] /= length[fair, None]
-    values[~fair] = np.nan
-    return series._replace(values=values) if fair.any() else None
+    valid = np.isfinite(values).all(axis=1) & (length > SHORTEST_QUATERNION)
+    values[valid, 3:] /= length[valid, None]
+    values[~valid] = np.nan
+    return series._replace(values=values) if valid.any() else None
 
 
 def static_frame(parent: str, pose: Array) -> StaticFrame:
-    """Return a frame that is fixed to another.
+    """Return a frame that is fixed to a parent.
 
     Args:
-        parent: The other.
+        parent: The parent.
         pose: Position and quaternion xyzw there, of any length but zero, shape (7,).
     """
-    return StaticFrame(parent, _homogeneous(pose))
-
-
-def _homogeneous(pose: Array) -> Array:
-    return np.asarray(pin.XYZQUATToSE3(pose / _unit(pose)).homogeneous)
-
-
-def _unit(pose: Array) -> Array:
-    """Return what to divide by so that the quaternion is of unit length."""
-    return np.append(np.ones(3), np.full(4, np.linalg.norm(pose[3:])))
+    unit = np.append(pose[:3], pose[3:] / np.linalg.norm(pose[3:]))
+    return StaticFrame(parent, np.asarray(pin.XYZQUATToSE3(unit).homogeneous))
