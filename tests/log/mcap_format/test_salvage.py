@@ -266,7 +266,7 @@ def _rows_before(content: bytes, place: int) -> int:
 
 
 def test_reasons_are_words(tmp_path):
-    """What is not an MCAP file, or is changed within, is described without its bytes."""
+    """What is not an MCAP file, or is changed within, is named without its bytes."""
     (tmp_path / "a.mcap").write_text("not an MCAP file at all", encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"\(it does not begin as one\)$"):
         read_whole(tmp_path / "a.mcap")

@@ -210,7 +210,7 @@ def _base_at(
 
 
 def _note_missing(series: Series, notices: list[str]) -> None:
-    known = np.isfinite(series.values).any(axis=0).tolist()
+    known = np.asarray(np.isfinite(series.values).any(axis=0))
     lost = [
         f"'{name}'" for name, own in zip(series.names, known, strict=True) if not own
     ]
