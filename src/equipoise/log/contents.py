@@ -44,7 +44,7 @@ class Contents(NamedTuple):
     Attributes:
         path: The file or folder.
         topics: Its topics, in order of name.
-        duration: From the first message to the last [s].
+        duration: Time from the first message to the last [s].
         size: Size on disk [bytes].
         robot: Name of the robot, if the log describes it.
         summary: Results, where the log is a run's.

@@ -36,7 +36,7 @@ FIELD = re.compile(r"([\w/]+)(?:<=\d+)?(\[[^\]]*\])?\s+(\w+)(?:\s.*)?")
 
 
 class Column(NamedTuple):
-    """Where numbers lie in a message."""
+    """Place of numbers in a message."""
 
     offset: int
     dtype: np.dtype[Any]
@@ -45,7 +45,7 @@ class Column(NamedTuple):
 
 @dataclass
 class Layout:
-    """Where everything lies in a message.
+    """Places of everything in a message.
 
     Attributes:
         size: Bytes of the message.
@@ -176,7 +176,7 @@ class MessageType:
                     self._encode(out, item.type, entry)
 
     def layout(self, message: bytes) -> Layout:
-        """Return where everything lies in a message.
+        """Return the places of everything in a message.
 
         Raises:
             EquipoiseError: If the message is not of this type.

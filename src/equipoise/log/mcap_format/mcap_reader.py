@@ -76,8 +76,8 @@ def read_run(
 
     Numbers come back bit for bit, but times, which are whole nanoseconds, and
     positions of continuous and ball joints and the IMU's pose in its frame, to
-    rounding. The summary is that of
-    ``summary.json`` beside a file of the name ``run.mcap``, and else empty.
+    rounding. The summary is that of ``summary.json`` beside a file of the name
+    ``run.mcap``, and else empty.
 
     Args:
         path: The folder of a run, or its MCAP file.

@@ -38,7 +38,7 @@ def write_mcap(run: Run, stream: BinaryIO) -> None:
 
     Args:
         run: The run.
-        stream: Where to, at its beginning.
+        stream: Output stream, at its beginning.
     """
     file = _File(stream)
     topics = [_Topic(file, item, run) for item in streams(run)]

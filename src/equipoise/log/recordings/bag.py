@@ -28,6 +28,31 @@ PACKED = ".zstd"
 UNPACK = "unpack it (ros2 bag convert, or zstd -d)"
 
 
+class Group(NamedTuple):
+    """Messages of a topic that have the same layout, texts included.
+
+    Attributes:
+        places: Their indices among the messages of the topic, increasing, shape (m,).
+        layout: Their layout.
+        rows: The messages, shape (m, size).
+    """
+
+    places: NDArray[np.int64]
+    layout: Layout
+    rows: Bytes
+
+    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
+        """Return the numbers at a path and those after it, shape (m, count)."""
+        return self.layout.get(self.rows, path, count)
+
+    def texts(self, path: str) -> list[str]:
+        """Return the texts of a list, such as ``"name"``."""
+        found: list[str] = []
+        while f"{path}[{len(found)}]" in self.layout.texts:
+            found.append(self.layout.texts[f"{path}[{len(found)}]"])
+        return found
+
+
 class BagTopic(NamedTuple):
     """Messages of a topic in order of log time.
 
@@ -252,31 +277,6 @@ def _natural(file: Path) -> list[str | int]:
     """Order bag_2 before bag_10."""
     parts = re.split(r"(\d+)", file.name)
     return [int(part) if part.isdigit() else part for part in parts]
-
-
-class Group(NamedTuple):
-    """Messages of a topic that have the same layout, texts included.
-
-    Attributes:
-        places: Their indices among the messages of the topic, increasing, shape (m,).
-        layout: Their layout.
-        rows: The messages, shape (m, size).
-    """
-
-    places: NDArray[np.int64]
-    layout: Layout
-    rows: Bytes
-
-    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
-        """Return the numbers at a path and those after it, shape (m, count)."""
-        return self.layout.get(self.rows, path, count)
-
-    def texts(self, path: str) -> list[str]:
-        """Return the texts of a list, such as ``"name"``."""
-        found: list[str] = []
-        while f"{path}[{len(found)}]" in self.layout.texts:
-            found.append(self.layout.texts[f"{path}[{len(found)}]"])
-        return found
 
 
 def _message_groups(

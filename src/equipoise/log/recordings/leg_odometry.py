@@ -1,4 +1,4 @@
-"""Where the base is, if only the joints are known: the stance foot stays put.
+"""Pose of the base from the joints alone: the stance foot stays where it is.
 
 The ground is taken to be flat and level. The foot that carries the robot lies flat
 where it was put down; the base follows from the joints of its leg.
