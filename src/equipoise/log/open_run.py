@@ -24,7 +24,7 @@ def open_run(path: Path | str, robot: Robot | None = None) -> Run:
     """Return a run, or another robot's log as one.
 
     What is cut off or damaged is returned as far as it is whole; ``notices`` of the
-    summary say what is lost, mended or assumed.
+    summary say what is lost, repaired or assumed.
 
     Args:
         path: The folder of a run, an MCAP file, a SQLite bag (.db3), the folder of a
@@ -59,7 +59,7 @@ def is_run(path: Path) -> bool:
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Read joint positions, foot wrenches and the base out of anybody's log.
+    """Read joint positions, foot wrenches and the base out of any robot's log.
 
     Args:
         path: An MCAP file, a SQLite bag (.db3), the folder of a ROS 2 bag or of a run,

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_format.mcap_file import (
-    LOG_NAME,
-)
+from equipoise.log.mcap_format.mcap_file import LOG_NAME
 
 SUMMARY_NAME = "summary.json"
 

@@ -239,7 +239,7 @@ def test_wrenches_in_other_frames():
     run = recorded_run(recording(wrenches=wrenches), robot)
     for values in run.foot_wrench.values():
         np.testing.assert_allclose(values, at_sole, atol=1e-9)
-    assert noted(run, "their signs are turned")
+    assert noted(run, "their signs are reversed")
     assert noted(run, "wrench '/left_foot/other' is left out: humanoid has no frame")
     assert run.supported.all()
 

@@ -64,11 +64,19 @@ class Layout:
         """Return which messages, shape (n, size), have the layout of the first."""
         if len(messages) == 0:
             return np.ones(0, dtype=np.bool_)
-        # spans with the padding between them are few: nearly always all is said then
+        # spans with the padding between them are few, and nearly always the same
         same = _alike(messages, messages[0], _merged(self.shape))
         if not same.all():
             same[~same] = _alike(messages[~same], messages[0], self.shape)
         return same
+
+    def list_texts(self, path: str) -> list[str]:
+        """Return the texts of a list, such as ``"name[]"`` or ``"markers[].ns"``."""
+        head, _, tail = path.partition("[]")
+        found: list[str] = []
+        while (item := f"{head}[{len(found)}]{tail}") in self.texts:
+            found.append(self.texts[item])
+        return found
 
     def get(self, messages: Bytes, path: str, count: int | None = None) -> NDArray[Any]:
         """Return the numbers at a path and those after it, shape (n, count)."""

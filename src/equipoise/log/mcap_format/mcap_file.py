@@ -67,12 +67,7 @@ class Messages:
 
     def texts(self, path: str) -> list[str]:
         """Return the texts of a list in the first message, as ``"markers[].ns"``."""
-        head, _, tail = path.partition("[]")
-        texts = self.layouts[0].texts
-        found: list[str] = []
-        while f"{head}[{len(found)}]{tail}" in texts:
-            found.append(texts[f"{head}[{len(found)}]{tail}"])
-        return found
+        return self.layouts[0].list_texts(path if "[]" in path else f"{path}[]")
 
     def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
         """Return the numbers at a path and those after it, shape (n, count).
@@ -169,7 +164,7 @@ def open_log(path: Path | str) -> Iterator[BinaryIO]:
         raise EquipoiseError(
             message if message.startswith(str(path)) else f"{file}: {message}"
         ) from error
-    # a damaged file can make its readers stumble in any way
+    # a damaged file can make its reader fail in any way
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise EquipoiseError(

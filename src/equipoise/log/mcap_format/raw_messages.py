@@ -151,7 +151,7 @@ def read_raw(
                 log.complete = True
             else:
                 _announce(log, record, wanted)
-    # a damaged file can make its readers stumble in any way
+    # a damaged file can make its reader fail in any way
     except Exception as error:
         if not salvage:
             raise

@@ -1,4 +1,4 @@
-"""What a log says once: the robot, its fixed frames, and what surrounds it."""
+"""What a log holds once: the robot, its fixed frames and its surroundings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COLORS = {GROUND: (0.93, 0.94, 0.95), WALL: (0.67, 0.69, 0.72), BOX: (0.84, 0.75
 
 
 def static_messages(run: Run) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return topic, type and message of what a run's log says once, at the start."""
+    """Return topic, type and message of what a run's log holds once, at its start."""
     urdf, frames = to_urdf(run.robot.description), static_transforms(run)
     found: list[tuple[str, str, dict[str, Any]]] = [
         (ROBOT_DESCRIPTION, "std_msgs/String", {"data": urdf}),
@@ -90,7 +90,7 @@ def described_robot(
         file: The log, for messages and for meshes.
 
     Raises:
-        EquipoiseError: If it describes none, or not a robot.
+        EquipoiseError: If it describes no robot, or an invalid one.
     """
     if ROBOT_DESCRIPTION not in messages:
         raise EquipoiseError(
@@ -109,7 +109,7 @@ def robot_of_urdf(urdf: str, toml: bytes | None, file: Path) -> Robot:
         file: The log, for messages and for meshes.
 
     Raises:
-        EquipoiseError: If it is not a robot.
+        EquipoiseError: If it is not a valid robot.
     """
     description = read_urdf(parse_xml(urdf.encode(), file), file)
     settings = Settings()

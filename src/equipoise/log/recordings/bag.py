@@ -45,13 +45,6 @@ class Group(NamedTuple):
         """Return the numbers at a path and those after it, shape (m, count)."""
         return self.layout.get(self.rows, path, count)
 
-    def texts(self, path: str) -> list[str]:
-        """Return the texts of a list, such as ``"name"``."""
-        found: list[str] = []
-        while f"{path}[{len(found)}]" in self.layout.texts:
-            found.append(self.layout.texts[f"{path}[{len(found)}]"])
-        return found
-
 
 class BagTopic(NamedTuple):
     """Messages of a topic in order of log time.

@@ -325,7 +325,7 @@ def _turned_upright(
     if load < TURNED:
         notices.append(
             f"the feet's wrenches sum to {load:.2f} m g upwards: taken for forces on "
-            "the ground, their signs are turned"
+            "the ground, their signs are reversed"
         )
         load = -load
         wrenches = {side: -values for side, values in wrenches.items()}

@@ -66,7 +66,7 @@ class Recording:
         static_frames: Frames that the log itself fixes to others (``/tf_static``).
         urdf: The robot, where the log describes it.
         settings: TOML of the robot, where the log holds one.
-        notices: What was mended, assumed or left out, a sentence each.
+        notices: What was repaired, assumed or left out, a sentence each.
     """
 
     source: Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,7 +175,7 @@ def _stamped_pose(bag: Bag) -> Series | None:
 
 def _joint_series(topic: BagTopic) -> JointSeries:
     """Return the joint states of a topic; messages may hold some joints each."""
-    texts = [group.texts("name") for group in topic.groups]
+    texts = [group.layout.list_texts("name[]") for group in topic.groups]
     names = tuple(dict.fromkeys(name for own in texts for name in own))
     place = {name: at for at, name in enumerate(names)}
     rows = len(topic.times)
@@ -221,22 +220,17 @@ def _transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
     """Return the poses of a topic of transforms by parent and child."""
     found: dict[tuple[str, str], list[Series]] = {}
     for group in topic.groups:
-        for parent, child, path in _transforms(group):
+        parents = group.layout.list_texts("transforms[].header.frame_id")
+        children = group.layout.list_texts("transforms[].child_frame_id")
+        for at, names in enumerate(zip(parents, children, strict=True)):
+            path = f"transforms[{at}]"
+            parent, child = (name.lstrip("/") for name in names)
             poses = group.numbers(f"{path}.transform.translation.x", 7)
             stamps = _stamps(group, f"{path}.header.stamp")
             logged = topic.times[group.places]
             part = Series(topic.name, child, logged, stamps, np.array(poses))
             found.setdefault((parent, child), []).append(part)
     return {key: _joined(parts) for key, parts in found.items()}
-
-
-def _transforms(group: Group) -> Iterator[tuple[str, str, str]]:
-    texts, at = group.layout.texts, 0
-    while f"transforms[{at}].child_frame_id" in texts:
-        path = f"transforms[{at}]"
-        parent = texts[f"{path}.header.frame_id"].lstrip("/")
-        yield parent, texts[f"{path}.child_frame_id"].lstrip("/"), path
-        at += 1
 
 
 def _joined(parts: list[Series]) -> Series:
