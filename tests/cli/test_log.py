@@ -119,8 +119,8 @@ def test_what_is_no_log(say: Say, tmp_path: Path) -> None:
     """A folder that is no run, a file that is no log, nothing: one line each."""
     (tmp_path / "a.pdf").write_text("", encoding="utf-8")
     for path, reason in (
-        (tmp_path, "is no folder of a run, nor of a ROS 2 bag"),
-        (tmp_path / "a.pdf", "is no log; logs are"),
+        (tmp_path, "is not the folder of a run or a ROS 2 bag"),
+        (tmp_path / "a.pdf", "is not a log file; logs are"),
         (tmp_path / "none", "no such file or folder"),
         (tmp_path / ("x" * 300), "no such file or folder"),
     ):

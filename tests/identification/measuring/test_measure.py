@@ -109,7 +109,7 @@ def test_signs_of_both_feet(humanoid, made):
     """Wrenches of the feet on the ground are turned round, with a notice."""
     found = measured_poses(humanoid, scaled(made.recording, -np.ones(6)))
     assert_true(found, made)
-    assert any("signs are turned" in text for text in found.notices)
+    assert any("signs are reversed" in text for text in found.notices)
 
 
 def test_sign_of_one_foot(humanoid, made):
@@ -369,7 +369,7 @@ def test_bad_tables(humanoid, made, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no CSV file"),
+        ("", "is not a CSV file"),
         ("a,b\n1\n", "row 2 has 1 columns"),
         ("a,a\n1,2\n", "two columns have the name 'a'"),
         ("l_sole.fx,l_sole.fy\n1,2\n", "holds no joint positions"),
