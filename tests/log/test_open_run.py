@@ -42,8 +42,8 @@ def test_run_that_is_cut_off(tmp_path):
     assert 0.5 < found.time[-1] < 2.0
 
 
-def test_run_whose_figures_are_broken(tmp_path):
-    """A log is played without its figures; that they are broken is said."""
+def test_run_whose_summary_is_broken(tmp_path):
+    """A log is played without its broken summary, and a notice says so."""
     folder = swaying(seconds=0.1, summary={"sentence": "it sways"}).save(tmp_path / "a")
     (folder / "summary.json").write_text('{"sentence":', encoding="utf-8")
     with pytest.raises(EquipoiseError, match=r"^\S*summary\.json: is not JSON"):

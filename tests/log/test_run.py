@@ -159,11 +159,11 @@ def test_events_are_put_in_order():
     assert [event.text for event in swaying().events] == ["start", "left the ground"]
 
 
-def test_figures_are_plain():
+def test_results_are_plain():
     """NumPy's numbers become plain ones; NaN is refused with its place."""
-    figures = {"b": np.float64(1.5), "a": {"x": np.arange(2), "y": (True, None)}}
-    assert plain_summary(figures) == {"b": 1.5, "a": {"x": [0, 1], "y": [True, None]}}
-    assert summary_as_json(figures).index('"a"') < summary_as_json(figures).index('"b"')
+    results = {"b": np.float64(1.5), "a": {"x": np.arange(2), "y": (True, None)}}
+    assert plain_summary(results) == {"b": 1.5, "a": {"x": [0, 1], "y": [True, None]}}
+    assert summary_as_json(results).index('"a"') < summary_as_json(results).index('"b"')
     with pytest.raises(EquipoiseError, match=r"summary: 'com_error_m.max\[1\]' is nan"):
         swaying(summary={"com_error_m": {"max": [0.0, np.nan]}})
     with pytest.raises(EquipoiseError, match="summary: 'robot' is a Robot"):

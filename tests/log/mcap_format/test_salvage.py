@@ -176,8 +176,8 @@ def test_damaged_anywhere(tmp_path_factory, at, change):
 
 def test_folder_says_how_much_is_lost(tmp_path):
     """The share is known from summary.json; its own notices are kept."""
-    figures = {**RUN.summary, "notices": ["it was windy"]}
-    swaying(seconds=3.0, rate=200.0, summary=figures).save(tmp_path / "out")
+    results = {**RUN.summary, "notices": ["it was windy"]}
+    swaying(seconds=3.0, rate=200.0, summary=results).save(tmp_path / "out")
     log = tmp_path / "out" / "run.mcap"
     log.write_bytes(CHUNKED[: len(CHUNKED) // 2])
     part = read_run(tmp_path / "out", salvage=True)
@@ -234,7 +234,8 @@ def test_nothing_is_left(tmp_path):
         (first + 100, r"is cut off before its first whole row; nothing is left"),
         (
             20,
-            r"run\.mcap: is not an MCAP file, or is cut off .* before its first topic",
+            r"run\.mcap: is not an MCAP file, or is cut off or damaged before its "
+            r"first topic",
         ),
         (0, r"is not an MCAP file"),
     ):
