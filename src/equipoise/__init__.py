@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from equipoise.kinematics.support import polygon_margin, support_polygon
     from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
     from equipoise.log.mcap_format.mcap_reader import read_run
-    from equipoise.log.open_run import open_run
-    from equipoise.log.recordings.recording import Recording, read_recording
+    from equipoise.log.open_run import open_run, read_recording
+    from equipoise.log.recordings.recording import Recording
     from equipoise.log.run import Run
     from equipoise.robot.catalogue import catalogue_names
     from equipoise.robot.formats.write import export_robot, write_mjcf, write_urdf
@@ -170,7 +170,7 @@ _HOMES = {
     "plan_walk": "gait.plan",
     "polygon_margin": "kinematics.support",
     "pose_candidates": "identification.posing.candidates",
-    "read_recording": "log.recordings.recording",
+    "read_recording": "log.open_run",
     "read_run": "log.mcap_format.mcap_reader",
     "report": "show.pages.report",
     "rough": "kinematics.terrain",

@@ -167,8 +167,9 @@ class Identify:
 
     def _write(self, found: Identified, plain: dict[str, Any], name: str) -> None:
         from equipoise.atomic_file import write_text_atomically
-        from equipoise.log.figures import figures_as_json
-        from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME, write_folder
+        from equipoise.log.folder import REPORT_NAME, write_folder
+        from equipoise.log.summary import SUMMARY_NAME
+        from equipoise.log.summary import summary_as_json
         from equipoise.show.pages.identified_report import identified_report
 
         assert self.out is not None
@@ -183,7 +184,7 @@ class Identify:
         )
 
         def write(part: Path) -> None:
-            write_text_atomically(part / SUMMARY_NAME, figures_as_json(plain))
+            write_text_atomically(part / SUMMARY_NAME, summary_as_json(plain))
             write_text_atomically(part / REPORT_NAME, page)
             if name.endswith(".xml"):
                 found.robot.write_mjcf(part / name)
@@ -200,7 +201,8 @@ def _file_name(robot: Robot) -> str:
 
 
 def _files(name: str) -> tuple[str, ...]:
-    from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME
+    from equipoise.log.folder import REPORT_NAME
+    from equipoise.log.summary import SUMMARY_NAME
 
     return (SUMMARY_NAME, REPORT_NAME, name)
 

@@ -16,7 +16,7 @@ from equipoise.identification.measuring.measure import (
 from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior
-from equipoise.log.recordings.recording import read_recording
+from equipoise.log.open_run import read_recording
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 

@@ -22,7 +22,8 @@ from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.measuring.stretches import Stillness
 from equipoise.log.measured import Measured as LogMeasured
-from equipoise.log.recordings.recording import StaticFrame, read_recording
+from equipoise.log.open_run import read_recording
+from equipoise.log.recordings.recording import StaticFrame
 from equipoise.log.run import Run
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.joint_coordinates import configurations, degree_names

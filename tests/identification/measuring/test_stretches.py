@@ -24,7 +24,7 @@ from equipoise.identification.measuring.scatter import encoder_step, scatter
 from equipoise.identification.measuring.sliding import sliding
 from equipoise.identification.measuring.stretches import Stillness, Stretch
 from equipoise.identification.noise import SensorNoise
-from equipoise.log.recordings.recording import read_recording
+from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.replay import recorded_run
 
 GRAVITY = 9.80665

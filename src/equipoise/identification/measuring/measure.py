@@ -37,10 +37,9 @@ from equipoise.identification.measuring.wrench_rows import (
 )
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.standing_frames import MOST_TILT
-from equipoise.log.recordings.foot_wrenches import foot_wrenches
-from equipoise.log.recordings.matched_joints import matched_positions
+from equipoise.log.recordings.match_to_robot import foot_wrenches, matched_positions
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
-from equipoise.log.recordings.recording_of_run import recording_of_run
+from equipoise.log.recordings.topic_series import recording_of_run
 from equipoise.log.run import Run
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot

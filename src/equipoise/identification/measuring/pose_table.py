@@ -8,7 +8,6 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.log.recordings.csv_columns import csv_columns
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.log.recordings.recording_of_csv import (
     BASE,
@@ -16,6 +15,7 @@ from equipoise.log.recordings.recording_of_csv import (
     TIME,
     WRENCH,
     WRENCH_ORDER,
+    csv_columns,
 )
 
 # The column that says of how many independent samples a row is the mean.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.recordings.matched_joints import degrees_reason, slides
+from equipoise.log.recordings.match_to_robot import degrees_reason, slides
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.gravity import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names
