@@ -168,8 +168,7 @@ class Identify:
     def _write(self, found: Identified, plain: dict[str, Any], name: str) -> None:
         from equipoise.atomic_file import write_text_atomically
         from equipoise.log.folder import REPORT_NAME, write_folder
-        from equipoise.log.summary import SUMMARY_NAME
-        from equipoise.log.summary import summary_as_json
+        from equipoise.log.summary import SUMMARY_NAME, summary_as_json
         from equipoise.show.pages.identified_report import identified_report
 
         assert self.out is not None
