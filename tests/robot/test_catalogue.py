@@ -10,16 +10,16 @@ import pytest
 
 from equipoise.arrays import Array
 from equipoise.errors import RobotFileError, UnknownRobotError
-from equipoise.robot.build import build_model
 from equipoise.robot.catalogue import (
     catalogue_names,
     catalogue_summary,
     read_catalogue,
     read_catalogue_table,
 )
-from equipoise.robot.description import rotation_from_rpy
 from equipoise.robot.formats.dh import read_dh
-from equipoise.robot.formats.tree_toml import read_tree_toml
+from equipoise.robot.formats.robot_toml import read_tree_toml
+from equipoise.robot.pinocchio_model import build_model
+from equipoise.rotations import rotation_from_rpy
 
 NAMES = ("humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link")
 MIRROR = np.diag([1.0, -1.0, 1.0])

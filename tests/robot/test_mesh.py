@@ -8,7 +8,6 @@ import trimesh
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.robot.description import rotation_from_rpy, transform
 from equipoise.robot.mesh import (
     Mesh,
     coarser,
@@ -18,6 +17,7 @@ from equipoise.robot.mesh import (
     triangle_normals,
     weld,
 )
+from equipoise.rotations import rotation_from_rpy, transform
 
 
 def as_mesh(solid: trimesh.Trimesh) -> Mesh:

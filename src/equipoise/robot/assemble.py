@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -11,14 +12,13 @@ import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError, RobotFileError
-from equipoise.robot.actuators import find_actuators
 from equipoise.robot.anatomy.checks import find_warnings
-from equipoise.robot.anatomy.limbs import share_out
-from equipoise.robot.anatomy.orientation import Orientation, find_orientation
-from equipoise.robot.anatomy.pairs import Pairs, find_pairs, is_upright
+from equipoise.robot.anatomy.limbs import Pairs, find_pairs, is_upright, share_out
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.posture import (
+    Orientation,
     com_outside,
+    find_orientation,
     level_soles,
     stand,
     unevenness,
@@ -27,17 +27,18 @@ from equipoise.robot.anatomy.posture import (
 from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
 from equipoise.robot.anatomy.soles import find_sole, placement_in_body
-from equipoise.robot.build import build_model, moving_joint_id
-from equipoise.robot.description import Description
+from equipoise.robot.description import Description, Joint
 from equipoise.robot.formats.settings import (
     LIMBS,
     SIDES,
+    ActuatorSettings,
     PostureSettings,
     Settings,
     SoleSettings,
 )
 from equipoise.robot.model import NO_LEGS, Robot
-from equipoise.robot.parts import Side, Sole
+from equipoise.robot.parts import Actuator, Side, Sole
+from equipoise.robot.pinocchio_model import build_model, moving_joint_id
 
 # Posture names in MJCF keyframes and settings that mean standing.
 STANDING_NAMES = ("standing", "stand", "home")
@@ -315,3 +316,49 @@ class _Assembly:
 
 def _by_side(paths: Mapping[str, BodyPath]) -> dict[Side, BodyPath]:
     return {side: path for side in SIDES for n, path in paths.items() if side in n}
+
+
+NOT_GIVEN = "not given"
+ROBOT_FILE = "robot file"
+
+
+def find_actuators(
+    description: Description, settings: Settings
+) -> tuple[Actuator, ...]:
+    """Return an actuator for each joint of one degree of freedom.
+
+    Raises:
+        NameNotFoundError: If the settings name a joint that does not exist.
+    """
+    known = description.joint_by_name
+    for layer in settings.actuators:
+        for name in layer.figures:
+            if name != "default" and name not in known:
+                raise NameNotFoundError("joint", name, sorted(known), layer.source)
+    return tuple(
+        _actuator(joint, settings.actuators)
+        for joint in description.joints_depth_first()
+        if joint.kind not in ("fixed", "spherical", "floating")
+    )
+
+
+def _actuator(joint: Joint, layers: tuple[ActuatorSettings, ...]) -> Actuator:
+    figures = {
+        "rotor_inertia": joint.armature,
+        "viscous_friction": joint.damping,
+        "coulomb_friction": joint.friction,
+        "effort_limit": joint.effort_limit,
+        "velocity_limit": joint.velocity_limit,
+    }
+    silent = (0.0, math.inf)
+    origins = {
+        key: NOT_GIVEN if value in silent else ROBOT_FILE
+        for key, value in figures.items()
+    }
+    for layer in layers:
+        for name in ("default", joint.name):
+            for key, value in layer.figures.get(name, {}).items():
+                figures[key], origins[key] = value, layer.source
+    return Actuator(
+        joint.name, **figures, lower=joint.lower, upper=joint.upper, origins=origins
+    )

@@ -7,16 +7,19 @@ frame of a link coincides with the frame of the joint above it at zero position.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array, frozen_array
+from equipoise.errors import NameNotFoundError, RobotFileError
+from equipoise.robot.inertias import Inertial, check_inertial
+from equipoise.rotations import transform
 
 JointKind = Literal[
     "fixed",
@@ -29,34 +32,11 @@ JointKind = Literal[
 ]
 JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
+# Standard gravity [m/s²].
+STANDARD_GRAVITY = 9.80665
+
 Colour = tuple[int, int, int]
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
-
-
-def transform(rotation: ArrayLike | None = None, translation: ArrayLike = 0.0) -> Array:
-    """Build a read-only homogeneous transform, shape (4, 4)."""
-    matrix = np.eye(4)
-    if rotation is not None:
-        matrix[:3, :3] = rotation
-    matrix[:3, 3] = translation
-    matrix.flags.writeable = False
-    return matrix
-
-
-@dataclass(frozen=True, eq=False)
-class Inertial:
-    """Mass distribution of one link.
-
-    Attributes:
-        mass: Mass [kg].
-        com_in_link: Centre of mass in link coordinates [m], shape (3,).
-        inertia_in_link: Rotational inertia about the centre of mass, in link axes
-            [kg m²], shape (3, 3).
-    """
-
-    mass: float
-    com_in_link: Array
-    inertia_in_link: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,41 +198,192 @@ def shares_of_colour(colour: Colour) -> tuple[float, ...]:
     return (*(part / 255 for part in colour), 1.0)
 
 
-def rotation_from_rpy(rpy: Sequence[float]) -> Array:
-    """Return R = Rz(yaw) Ry(pitch) Rx(roll), the convention of URDF [rad]."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+# No length, mass or limit of a robot comes near it, and its square does not overflow.
+LARGEST = 1e12
+
+# A workspace of Pinocchio holds four arrays of nv³ numbers: half a gigabyte at this
+# many degrees of freedom, and robots with two five-fingered hands have below 100.
+MOST_DEGREES_OF_FREEDOM = 200
+MOST_LINKS = 5_000
+DEEPEST_CHAIN = 200  # links from the root outwards: documents are written recursively
+DEGREES_OF_FREEDOM = {"fixed": 0, "spherical": 3, "floating": 6}  # else 1
+
+JOINT_MAGNITUDES = (
+    "velocity_limit",
+    "effort_limit",
+    "damping",
+    "friction",
+    "armature",
+)
 
 
-def rotation_from_quaternion(wxyz: Sequence[float]) -> Array:
-    """Return the rotation of a quaternion, scalar first, normalising it."""
-    w, x, y, z = np.asarray(wxyz, dtype=np.float64) / np.linalg.norm(wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> str:
+    """Check that links and joints form one tree of possible bodies.
 
+    Args:
+        links: All links.
+        joints: All joints.
+        source: Named in messages.
 
-def rpy_from_rotation(rotation: Array) -> Array:
-    """Return roll, pitch and yaw of a rotation [rad], pitch in [-π/2, π/2].
+    Returns:
+        The name of the root link.
 
-    Exact to rounding near gimbal lock too: there yaw is mostly noise, and the roll
-    that belongs to this yaw makes up for it.
+    Raises:
+        RobotFileError: For names that are empty, doubled or hold control characters,
+            unknown links, several roots, loops, trees that are too large, negative
+            limits or friction, and impossible masses or inertias.
     """
-    yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
-    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
-    cos, sin = np.cos(yaw), np.sin(yaw)
-    roll = np.arctan2(
-        sin * rotation[0, 2] - cos * rotation[1, 2],
-        cos * rotation[1, 1] - sin * rotation[0, 1],
-    )
-    return np.array([roll, pitch, yaw])
+    if not links:
+        raise RobotFileError(f"{source}: has no links")
+    for link in links:
+        checked_name("link", link.name, source)
+    for joint in joints:
+        checked_name("joint", joint.name, source)
+    _refuse_large(links, joints, source)
+    _refuse_doubles("link", (link.name for link in links), source)
+    _refuse_doubles("joint", (joint.name for joint in joints), source)
+    names = {link.name for link in links}
+    above: dict[str, Joint] = {}
+    for joint in joints:
+        for end in (joint.parent, joint.child):
+            if end not in names:
+                raise RobotFileError(
+                    f"{source}: joint '{joint.name}' names link '{end}', "
+                    "which does not exist"
+                )
+        _refuse_impossible(joint, source)
+        if joint.child in above:
+            raise RobotFileError(
+                f"{source}: link '{joint.child}' hangs on two joints "
+                f"('{above[joint.child].name}' and '{joint.name}'): "
+                "closed loops are not supported"
+            )
+        above[joint.child] = joint
+    roots = [link.name for link in links if link.name not in above]
+    if not roots:
+        raise RobotFileError(f"{source}: the joints form a loop, there is no root link")
+    if len(roots) > 1:
+        raise RobotFileError(
+            f"{source}: has several root links ({', '.join(roots[:5])}); "
+            "one tree is needed"
+        )
+    _refuse_loops(links, above, source)
+    _refuse_deep(links, above, source)
+    for link in links:
+        if link.inertial is not None:
+            check_inertial(link.inertial, f"{source}: link '{link.name}'")
+    if not any(link.inertial is not None and link.inertial.mass > 0 for link in links):
+        raise RobotFileError(f"{source}: no link has a mass")
+    return roots[0]
+
+
+def checked_name(kind: str, name: str, source: str) -> str:
+    """Return a name that can be printed on one line.
+
+    Args:
+        kind: What it names, e.g. ``"joint"``.
+        name: The name.
+        source: Named in messages.
+
+    Raises:
+        RobotFileError: If it is empty or blank, or holds control characters, line
+            breaks or other characters that cannot be seen.
+    """
+    if not name.strip():
+        raise RobotFileError(f"{source}: a {kind} has an empty name")
+    if not name.isprintable():
+        raise RobotFileError(
+            f"{source}: the {kind} name {name!r} holds characters that cannot be "
+            "printed"
+        )
+    return name
+
+
+def check_inertials(
+    description: Description, inertials: Mapping[str, Inertial], owner: str
+) -> None:
+    """Refuse masses for links that do not exist, or that no body can have.
+
+    Raises:
+        NameNotFoundError: If there is no link of a name.
+        RobotFileError: If a mass or inertia is not possible.
+    """
+    known = description.link_by_name
+    for name, inertial in inertials.items():
+        if name not in known:
+            raise NameNotFoundError("link", name, known, owner)
+        check_inertial(inertial, f"{owner}: link '{name}'")
+
+
+def _refuse_impossible(joint: Joint, source: str) -> None:
+    for name in JOINT_MAGNITUDES:
+        value = getattr(joint, name)
+        if not value >= 0.0:
+            raise RobotFileError(
+                f"{source}: joint '{joint.name}' has {name.replace('_', ' ')} "
+                f"{value:g}, which must not be negative"
+            )
+    if joint.lower == np.inf or joint.upper == -np.inf:
+        raise RobotFileError(
+            f"{source}: joint '{joint.name}' has limits {joint.lower:g} and "
+            f"{joint.upper:g}, between which there is no position"
+        )
+    if not joint.lower <= joint.upper:
+        raise RobotFileError(
+            f"{source}: joint '{joint.name}' has its lower limit {joint.lower:g} "
+            f"above its upper limit {joint.upper:g}"
+        )
+
+
+def _refuse_doubles(kind: str, names: Iterable[str], source: str) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise RobotFileError(f"{source}: {count} {kind}s are named '{name}'")
+
+
+def _refuse_large(links: Sequence[Link], joints: Sequence[Joint], source: str) -> None:
+    if len(links) > MOST_LINKS:
+        raise RobotFileError(
+            f"{source}: has {len(links)} links, at most {MOST_LINKS} are supported"
+        )
+    freedom = sum(DEGREES_OF_FREEDOM.get(joint.kind, 1) for joint in joints)
+    if freedom > MOST_DEGREES_OF_FREEDOM:
+        raise RobotFileError(
+            f"{source}: its joints have {freedom} degrees of freedom, at most "
+            f"{MOST_DEGREES_OF_FREEDOM} are supported"
+        )
+
+
+def _refuse_deep(links: Sequence[Link], above: dict[str, Joint], source: str) -> None:
+    depths: dict[str, int] = {}
+    for link in links:
+        path: list[str] = []
+        name = link.name
+        while name in above and name not in depths:
+            path.append(name)
+            name = above[name].parent
+        depth = depths.setdefault(name, 0)
+        for below in reversed(path):
+            depth += 1
+            depths[below] = depth
+    deepest = max(depths, key=lambda name: depths[name])
+    if depths[deepest] > DEEPEST_CHAIN:
+        raise RobotFileError(
+            f"{source}: link '{deepest}' is {depths[deepest]} joints away from the "
+            f"root, at most {DEEPEST_CHAIN} are supported"
+        )
+
+
+def _refuse_loops(links: Sequence[Link], above: dict[str, Joint], source: str) -> None:
+    reaches_root: set[str] = set()
+    for link in links:
+        path: list[str] = []
+        name = link.name
+        while name in above and name not in reaches_root:
+            if name in path:
+                raise RobotFileError(
+                    f"{source}: the joints above link '{name}' form a loop"
+                )
+            path.append(name)
+            name = above[name].parent
+        reaches_root.update(path)

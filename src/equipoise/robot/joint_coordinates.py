@@ -13,6 +13,10 @@ import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.robot.model import Robot
+from equipoise.rotations import (
+    quaternion_from_rotation_vector,
+    rotation_vector_from_quaternion,
+)
 
 BASE_Q, BASE_V = 7, 6
 TURNS = (".rx", ".ry", ".rz")
@@ -59,7 +63,7 @@ def joint_positions(robot: Robot, q: Array) -> Array:
             to[:, 0] = np.arctan2(own[:, 1], own[:, 0])
         else:
             to[:, :-3] = own[:, :-4]
-            to[:, -3:] = _rotation_vector(own[:, -4:])
+            to[:, -3:] = rotation_vector_from_quaternion(own[:, -4:])
     return positions.reshape(*np.shape(q)[:-1], -1)
 
 
@@ -85,7 +89,7 @@ def configurations(robot: Robot, base: Array, positions: Array) -> Array:
             to[:, 0], to[:, 1] = np.cos(own[:, 0]), np.sin(own[:, 0])
         else:
             to[:, :-4] = own[:, :-3]
-            to[:, -4:] = _quaternion(own[:, -3:])
+            to[:, -4:] = quaternion_from_rotation_vector(own[:, -3:])
     return q
 
 
@@ -94,18 +98,3 @@ def _joints(robot: Robot) -> Iterator[tuple[str, pin.JointModel]]:
     model = robot.model
     for body in range(2, model.njoints):
         yield model.names[body], model.joints[body]
-
-
-def _rotation_vector(quaternion: Array) -> Array:
-    """Return axis times angle, the angle from 0 to 2π so that the sign is kept."""
-    sine = np.linalg.norm(quaternion[:, :3], axis=1, keepdims=True)
-    angle = 2.0 * np.arctan2(sine, quaternion[:, 3:])
-    axis = np.where(sine > 0.0, quaternion[:, :3], [1.0, 0.0, 0.0])
-    vector: Array = angle * axis / np.where(sine > 0.0, sine, 1.0)
-    return vector
-
-
-def _quaternion(vector: Array) -> Array:
-    angle = np.linalg.norm(vector, axis=1, keepdims=True)
-    axis = vector / np.where(angle > 0.0, angle, 1.0)
-    return np.hstack([axis * np.sin(angle / 2.0), np.cos(angle / 2.0)])

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.errors import LegsNotFoundError, NameNotFoundError, ShapeError
-from equipoise.robot.anatomy.workspace import workspace
-from equipoise.robot.description import Description, Inertial
+from equipoise.robot.description import Description, check_inertials
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.parts import Actuator, Limb, LimbKind, Side, Sole
+from equipoise.robot.pinocchio_model import build_model, workspace
 
 QUATERNION_TOLERANCE = 1e-6
 # How the warning begins that says why legs are missing.
@@ -168,9 +169,6 @@ class Robot:
             NameNotFoundError: If there is no link of a name.
             RobotFileError: If a mass or inertia is not possible.
         """
-        from equipoise.robot.build import build_model
-        from equipoise.robot.tree import check_inertials
-
         check_inertials(self.description, inertials, self.name)
         description = self.description.with_inertials(inertials)
         model = self.model.copy()

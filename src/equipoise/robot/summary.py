@@ -8,9 +8,9 @@ from typing import Any, TypedDict
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.robot.anatomy.masses import mass_and_moment
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb, Side
+from equipoise.robot.pinocchio_model import mass_and_moment
 
 
 class MassRow(TypedDict):

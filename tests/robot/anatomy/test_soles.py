@@ -15,7 +15,8 @@ from equipoise.robot.anatomy.geometry import (
     support_point,
     upright_variant,
 )
-from equipoise.robot.description import Shape, transform
+from equipoise.robot.description import Shape
+from equipoise.rotations import transform
 
 INERTIAL = (
     '<inertial><mass value="{0}"/><inertia ixx="0.01" iyy="0.01" izz="0.01" '

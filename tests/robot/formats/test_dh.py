@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
-from equipoise.robot.build import build_model
 from equipoise.robot.description import Description
 from equipoise.robot.formats.dh import DhParameters, read_dh, read_dh_limbs
-from equipoise.robot.formats.link_table import LINK_DENSITY, estimate_inertia
 from equipoise.robot.formats.toml_table import angle_from_text
+from equipoise.robot.inertias import LINK_DENSITY, estimate_inertia
+from equipoise.robot.pinocchio_model import build_model
 
 ANGLE = st.floats(-3.2, 3.2)
 LENGTH = st.floats(-0.5, 0.5)

@@ -18,24 +18,16 @@ from random_trees import random_inertial
 from equipoise.arrays import frozen_array
 from equipoise.atomic_file import write_text_atomically
 from equipoise.errors import EquipoiseError, ExportError, RobotFileError
-from equipoise.robot.build import build_model
-from equipoise.robot.description import (
-    JOINT_KINDS,
-    Description,
-    Inertial,
-    Joint,
-    Link,
-    Shape,
-    rotation_from_rpy,
-    transform,
-)
-from equipoise.robot.formats.export_mjcf import to_mjcf
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.description import JOINT_KINDS, Description, Joint, Link, Shape
+from equipoise.robot.formats.export import to_mjcf, to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.write import export_robot
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.load import load
+from equipoise.robot.pinocchio_model import build_model
+from equipoise.rotations import rotation_from_rpy, transform
 
 LARGEST = np.finfo(float).max
 NEAR_GIMBAL_LOCK = transform(rotation_from_rpy([0.3, 1.5707963, -0.4]), [1, 2, 3])

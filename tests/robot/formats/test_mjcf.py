@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
-from equipoise.robot.build import build_model
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.load import load
+from equipoise.robot.pinocchio_model import build_model
 
 ROD = '<geom type="capsule" size=".04" fromto="0 0 0 .1 .2 -.3"/>'
 FREE = f'<mujoco><worldbody><body name="base"><freejoint/>{ROD}%s</body>%s'

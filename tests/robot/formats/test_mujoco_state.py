@@ -13,18 +13,14 @@ import pytest
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.robot.build import build_model
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
-from equipoise.robot.formats.mujoco_state import (
-    from_mujoco,
-    to_mujoco,
-    wxyz_from_xyzw,
-    xyzw_from_wxyz,
-)
+from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.pinocchio_model import build_model
+from equipoise.rotations import wxyz_from_xyzw, xyzw_from_wxyz
 
 ROD = '<geom type="capsule" size=".04" fromto="0 0 0 .1 .2 -.3"/>'
 # A ball, a hinge with a reference and an anchor, a slider; a box that also floats.

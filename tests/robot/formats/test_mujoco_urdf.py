@@ -10,10 +10,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from equipoise.robot.build import build_model
 from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.pinocchio_model import build_model
 
 # MuJoCo welds a root link to the world and forgets its mass, unless it floats.
 WORLD = """

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, RobotFileError
-from equipoise.robot.description import Description, Inertial, rotation_from_rpy
+from equipoise.robot.description import Description
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.write import write_mjcf, write_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.load import load
+from equipoise.rotations import rotation_from_rpy
 
 PATH = Path("text.mjcf")
 

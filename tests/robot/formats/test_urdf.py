@@ -10,12 +10,11 @@ import pinocchio as pin
 import pytest
 
 from equipoise.errors import RobotFileError
-from equipoise.robot.build import build_model
-from equipoise.robot.formats.export_mjcf import to_mjcf
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.export import to_mjcf, to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.pinocchio_model import build_model
 
 LINK = (
     '<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '

@@ -13,11 +13,10 @@ from equipoise.robot.anatomy.geometry import (
     support_point,
     upright_variant,
 )
-from equipoise.robot.anatomy.masses import mass_and_moment
-from equipoise.robot.anatomy.orientation import Orientation
-from equipoise.robot.anatomy.workspace import workspace
+from equipoise.robot.anatomy.posture import Orientation
 from equipoise.robot.description import Description, Link, Shape
 from equipoise.robot.parts import Limb, Side, Sole
+from equipoise.robot.pinocchio_model import mass_and_moment, workspace
 
 # Released files round inertias to few digits.
 TRIANGLE_TOLERANCE = 1e-3

@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.description import Link, Shape, transform
+from equipoise.robot.description import Link, Shape
 from equipoise.robot.mesh import Vertices, collada_turn, read_mesh
+from equipoise.rotations import transform
 
 CIRCLE_POINTS = 16
 

@@ -1,15 +1,258 @@
-"""All moving bodies shared out among legs, arms, torso, head and others."""
+"""Legs and arms, found in the tree whatever their names are.
+
+The feet are the lowest pair of bodies that mirror each other; the legs run from
+them up to where they meet. Among the other mirrored pairs, the arms are the one
+with the longest chains.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.robot.anatomy.names import HEAD_WORDS
-from equipoise.robot.anatomy.pairs import main_path
-from equipoise.robot.anatomy.skeleton import Path, Skeleton
+from equipoise.robot.anatomy.skeleton import (
+    ARM_WORDS,
+    HAND_WORDS,
+    HEAD_WORDS,
+    LEG_WORDS,
+    Path,
+    Skeleton,
+    side_vote,
+    sideless,
+)
 from equipoise.robot.formats.settings import LimbSettings
 from equipoise.robot.parts import Limb, LimbKind, Side
+
+# Positions mirror each other within this share of the robot's extent.
+MIRROR_TOLERANCE = 0.02
+# A second pair of ends this near to the ground, as a share of the height of the
+# hips, makes the robot a quadruped.
+SAME_HEIGHT = 0.15
+# The foot is below the hip by at least this share of the chain's length.
+LEG_DROP = 0.4
+FEWEST_LEG_JOINTS = 2
+# A branch goes on with the child that carries this share of the mass below.
+MAIN_SHARE = 0.8
+NO_LEGS = "no mirrored pair of chains reaches down to the ground"
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Two mirrored branches.
+
+    Attributes:
+        meet: The body that both hang on.
+        first: Bodies of the one, from its first joint to its end.
+        second: Bodies of the other.
+    """
+
+    meet: int
+    first: Path
+    second: Path
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Legs and arms as paths; a side is missing where nothing was found.
+
+    Attributes:
+        legs: Path of each leg, from the first joint to the foot.
+        arms: Path of each arm, from the first joint to the hand.
+        sides_are_named: Whether names told left from right.
+        why_no_legs: Why there are none, where there are none.
+    """
+
+    legs: Mapping[Side, Path] = field(default_factory=dict)
+    arms: Mapping[Side, Path] = field(default_factory=dict)
+    sides_are_named: bool = True
+    why_no_legs: str = ""
+
+
+def find_pairs(
+    skeleton: Skeleton,
+    given_legs: Mapping[Side, Path],
+    given_arms: Mapping[Side, Path],
+) -> Pairs:
+    """Find legs and arms; those that are given are kept.
+
+    Args:
+        skeleton: The tree.
+        given_legs: Path of each leg that is known already.
+        given_arms: Path of each arm that is known already.
+    """
+    pairs = _mirrored_branches(skeleton)
+    named = True
+    if len(given_legs) == 2:
+        legs = dict(given_legs)
+    else:
+        branches, why = _choose_legs(skeleton, pairs)
+        if branches is None:
+            return Pairs(given_legs, given_arms, why_no_legs=why)
+        legs, named = _by_side(skeleton, branches, None)
+        legs |= given_legs
+    if len(given_arms) == 2:
+        return Pairs(legs, given_arms, named)
+    branches = _choose_arms(skeleton, pairs, list(legs.values()))
+    if branches is None:
+        return Pairs(legs, given_arms, named)
+    if not given_legs and _are_named_legs(skeleton, branches):
+        return Pairs(why_no_legs="more than two legs")
+    arms, _ = _by_side(skeleton, branches, legs)
+    hands = {side: main_path(skeleton, path[0]) for side, path in arms.items()}
+    return Pairs(legs, hands | dict(given_arms), named)
+
+
+def is_upright(skeleton: Skeleton, pairs: Pairs) -> bool:
+    """Whether an unusual direction of up is to be believed.
+
+    Names must speak of legs, and the centre of mass must be well above the feet:
+    arms that reach out sideways look like legs in a rotated frame.
+    """
+    return bool(pairs.legs) and all(
+        skeleton.speak_of(LEG_WORDS, path)
+        and float(skeleton.com @ skeleton.up) - skeleton.lowest(path[-1])
+        > LEG_DROP * skeleton.stretched(path)
+        for path in pairs.legs.values()
+    )
+
+
+def main_path(skeleton: Skeleton, first: int) -> Path:
+    """Follow a branch outwards until it splits into parts of like mass, or fingers."""
+    path = [first]
+    while children := skeleton.children(path[-1]):
+        masses = [skeleton.branch_mass(child) for child in children]
+        heaviest = int(np.argmax(masses))
+        splits = len(children) > 1 and masses[heaviest] <= MAIN_SHARE * sum(masses)
+        if splits or skeleton.speak_of(HAND_WORDS, [children[heaviest]]):
+            break
+        path.append(children[heaviest])
+    return tuple(path)
+
+
+def _mirrored_branches(skeleton: Skeleton) -> list[Branches]:
+    leaves = skeleton.leaves()
+    tolerance = MIRROR_TOLERANCE * skeleton.extent
+    names = {leaf: sideless(skeleton.names[leaf]) for leaf in leaves}
+    found: list[Branches] = []
+    for i, first in enumerate(leaves):
+        for second in leaves[i + 1 :]:
+            path_1, path_2 = skeleton.path(first), skeleton.path(second)
+            if len(path_1) != len(path_2) or not (
+                names[first] == names[second]
+                or _mirrored(skeleton, first, second, tolerance)
+            ):
+                continue
+            shared = sum(a == b for a, b in zip(path_1, path_2, strict=True))
+            meet = path_1[shared - 1] if shared else 1
+            found.append(Branches(meet, path_1[shared:], path_2[shared:]))
+    return found
+
+
+def _mirrored(skeleton: Skeleton, first: int, second: int, tolerance: float) -> bool:
+    """Whether two ends are mirror images in some upright plane through the base."""
+    a, b = skeleton.positions[[first, second]]
+    height_a, height_b = float(a @ skeleton.up), float(b @ skeleton.up)
+    level_a, level_b = a - height_a * skeleton.up, b - height_b * skeleton.up
+    radius_a, radius_b = float(np.linalg.norm(level_a)), float(np.linalg.norm(level_b))
+    return (
+        abs(height_a - height_b) < tolerance
+        and abs(radius_a - radius_b) < tolerance
+        and float(np.linalg.norm(level_a - level_b)) > 2 * tolerance
+    )
+
+
+def _choose_legs(
+    skeleton: Skeleton, pairs: list[Branches]
+) -> tuple[Branches | None, str]:
+    def low(pair: Branches) -> float:
+        return max(skeleton.lowest(pair.first[-1]), skeleton.lowest(pair.second[-1]))
+
+    def is_leg(path: Path) -> bool:
+        drop = skeleton.height(path[0]) - skeleton.lowest(path[-1])
+        return (
+            len(path) >= FEWEST_LEG_JOINTS
+            and not skeleton.speak_of(ARM_WORDS, path)
+            and not skeleton.is_wheel(path[-1])
+            and drop > LEG_DROP * skeleton.stretched(path)
+        )
+
+    ends = range(2, skeleton.count)
+    ground = min((skeleton.lowest(body) for body in ends), default=0.0)
+    candidates = sorted(
+        (pair for pair in pairs if is_leg(pair.first) and is_leg(pair.second)), key=low
+    )
+    if not candidates:
+        return None, NO_LEGS
+    legs = candidates[0]
+    hips = skeleton.height(legs.first[0])
+    if low(legs) - ground > SAME_HEIGHT * (hips - ground):
+        return None, NO_LEGS
+    feet = {legs.first[0], legs.second[0]}
+    for pair in candidates[1:]:
+        as_low = low(pair) - low(legs) < SAME_HEIGHT * (hips - low(legs))
+        if as_low and not {pair.first[0], pair.second[0]} & feet:
+            return None, "more than two legs reach the ground"
+    return legs, ""
+
+
+def _choose_arms(
+    skeleton: Skeleton, pairs: list[Branches], legs: list[Path]
+) -> Branches | None:
+    taken = {1}
+    for path in legs:
+        taken |= skeleton.below(path[0]) | set(skeleton.path(path[0]))
+    candidates = {
+        (pair.first[0], pair.second[0]): pair
+        for pair in pairs
+        if not taken & {*pair.first, *pair.second}
+        and len(main_path(skeleton, pair.first[0])) > 1
+    }
+    return max(
+        candidates.values(),
+        key=lambda pair: skeleton.stretched(main_path(skeleton, pair.first[0])),
+        default=None,
+    )
+
+
+def _are_named_legs(skeleton: Skeleton, pair: Branches) -> bool:
+    return skeleton.speak_of(LEG_WORDS, pair.first) and not skeleton.speak_of(
+        ARM_WORDS, pair.first
+    )
+
+
+def _by_side(
+    skeleton: Skeleton, pair: Branches, legs: Mapping[Side, Path] | None
+) -> tuple[dict[Side, Path], bool]:
+    """Return which branch is left, and whether names said so.
+
+    Where names are silent, arms go with the legs, and for legs the level axis of the
+    base that is not lateral is taken to point forward.
+    """
+    votes = sum(
+        side_vote(skeleton.names[a], skeleton.names[b])
+        for a, b in zip(pair.first, pair.second, strict=False)
+    )
+    named = votes != 0
+    if not named:
+        ends = skeleton.positions[[pair.first[-1], pair.second[-1]]]
+        second_to_first = ends[0] - ends[1]
+        if legs is not None and len(legs) == 2:
+            feet = [skeleton.positions[legs[side][-1]] for side in ("left", "right")]
+            left = feet[0] - feet[1]
+        else:
+            level = skeleton.level_axes()
+            lateral = max(level, key=lambda axis: abs(second_to_first[axis]))
+            forward = level[1] if lateral == level[0] else level[0]
+            left = np.cross(skeleton.up, np.eye(3)[forward])
+        votes = 1 if float(second_to_first @ left) > 0.0 else -1
+    first, second = (
+        (pair.first, pair.second) if votes > 0 else (pair.second, pair.first)
+    )
+    return {"left": first, "right": second}, named
+
 
 DETECTED = "detected"
 

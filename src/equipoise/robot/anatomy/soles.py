@@ -15,8 +15,9 @@ from equipoise.robot.anatomy.geometry import (
 )
 from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
-from equipoise.robot.description import Shape, transform
+from equipoise.robot.description import Shape
 from equipoise.robot.parts import Side, Sole
+from equipoise.rotations import transform
 
 # Points this far above the lowest still belong to the sole, as a share of the
 # foot's size (rounded edges of meshes); toes and foot are on the ground together

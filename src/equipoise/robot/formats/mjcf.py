@@ -11,31 +11,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
     Description,
-    Inertial,
     Joint,
     JointKind,
     Link,
-    rotation_from_quaternion,
-    transform,
+    check_tree,
+    checked_name,
 )
-from equipoise.robot.formats.mjcf_actuators import effort_limits, reflected
 from equipoise.robot.formats.mjcf_compile import (
     CompiledMjcf,
+    check_references,
     compile_mjcf,
     import_mujoco,
 )
-from equipoise.robot.formats.mjcf_files import check_references
 from equipoise.robot.formats.mjcf_shapes import ShapeReader
 from equipoise.robot.formats.mujoco_state import (
     BALL,
@@ -44,9 +42,10 @@ from equipoise.robot.formats.mujoco_state import (
     SLIDE,
     mujoco_body_name,
     mujoco_joint_name,
-    xyzw_from_wxyz,
+    rotation_from_mujoco,
 )
-from equipoise.robot.tree import check_tree, checked_name
+from equipoise.robot.inertias import Inertial
+from equipoise.rotations import rotation_from_quaternion, transform, xyzw_from_wxyz
 
 # a free joint is the base and never gets here
 KINDS: dict[int, JointKind] = {
@@ -164,7 +163,8 @@ class _Reader:
         """
         model, name = self.model, self.body_name(body)
         parent = self.body_name(int(model.body_parentid[body]))
-        placement = pose(model.body_pos[body], model.body_quat[body])
+        rotation = rotation_from_mujoco(model.body_quat[body])
+        placement = transform(rotation, model.body_pos[body])
         joints = self.joints_of(body)
         anchor_before = np.zeros(3)
         for index in joints:
@@ -199,8 +199,8 @@ class _Reader:
         if kind == SLIDE:
             return transform(None, back * axis)
         half = 0.5 * back
-        quaternion = np.append(np.cos(half), np.sin(half) * axis)
-        return transform(rotation_from_quaternion(quaternion.tolist()))
+        quaternion = np.append(np.sin(half) * axis, np.cos(half))
+        return transform(rotation_from_quaternion(quaternion))
 
     def joint(
         self, index: int, kind: int, parent: str, child: str, placement: Array
@@ -235,7 +235,7 @@ class _Reader:
         mass, moments = float(model.body_mass[body]), model.body_inertia[body]
         inertial = None
         if mass > 0.0 or moments.any():
-            rotation = rotation_from_quaternion(model.body_iquat[body])
+            rotation = rotation_from_mujoco(model.body_iquat[body])
             inertia = rotation @ np.diag(moments) @ rotation.T
             inertial = Inertial(
                 mass,
@@ -273,11 +273,6 @@ class _Reader:
 
     def joint_name(self, index: int) -> str:
         return mujoco_joint_name(self.model, index)
-
-
-def pose(position: Sequence[float], quaternion_wxyz: Sequence[float]) -> Array:
-    """Return MuJoCo's position and quaternion (scalar first) as a transform (4, 4)."""
-    return transform(rotation_from_quaternion(quaternion_wxyz), position)
 
 
 def _unlimited_if_huge(bound: float) -> float:
@@ -325,3 +320,103 @@ def _left_out(model: Any, path: Path) -> list[str]:
         if number:
             notices.append(f"{number} {what} ignored: they are not supported")
     return notices
+
+
+# mjtTrn, mjtGain, mjtBias: the values of a plain motor on a joint
+ON_JOINT = (0, 1)  # joint, joint in parent
+ON_TENDON = 3
+FIXED_GAIN = 0
+NO_BIAS = 0
+WRAP_JOINT = 1  # mjtWrap: a fixed tendon's share of a joint
+COUPLED_JOINTS = 2  # mjtEq
+
+
+def effort_limits(model: Any) -> Array:
+    """Return the largest torque or force of each joint [Nm or N], shape (njnt,).
+
+    It is what the joint's actuators can give together (their force range, or for
+    plain motors their control range times gain), at most the joint's own actuator
+    force range; infinite where neither is limited.
+
+    A joint that nothing drives is passive, its limit is zero. It counts as driven,
+    without a limit, if the file has no actuators at all (then it says nothing about
+    them), if a driven tendon pulls it, if an equality couples it to another joint, or
+    if actuators act in ways that do not name joints (on sites, bodies, by cranks).
+    """
+    given: Array = np.zeros(model.njnt)
+    driven = np.zeros(model.njnt, dtype=bool)
+    for actuator in range(model.nactuator):
+        if model.actuator_trntype[actuator] in ON_JOINT:
+            joint = int(model.actuator_trnid[actuator, 0])
+            gear = abs(float(model.actuator_gear[model.actuator_outadr[actuator], 0]))
+            given[joint] += gear * _largest_force(model, actuator)
+            driven[joint] = True
+    given[~driven & _may_be_driven(model)] = np.inf
+    own = np.where(
+        model.jnt_actfrclimited.astype(bool),
+        np.abs(model.jnt_actfrcrange).max(axis=1, initial=0.0),
+        np.inf,
+    )
+    limits: Array = np.minimum(given, own)
+    return limits
+
+
+def _may_be_driven(model: Any) -> NDArray[np.bool_]:
+    """Say of each joint whether it may be driven otherwise than by an own actuator."""
+    may = np.zeros(model.njnt, dtype=bool)
+    if not model.nactuator:
+        return ~may
+    for actuator in range(model.nactuator):
+        kind = int(model.actuator_trntype[actuator])
+        if kind in ON_JOINT:
+            continue
+        if kind != ON_TENDON:
+            return np.ones(model.njnt, dtype=bool)
+        joints = _joints_of_tendon(model, int(model.actuator_trnid[actuator, 0]))
+        if not joints:
+            return np.ones(model.njnt, dtype=bool)
+        may[joints] = True
+    for equality in np.flatnonzero(model.eq_type == COUPLED_JOINTS):
+        for joint in (model.eq_obj1id[equality], model.eq_obj2id[equality]):
+            if joint >= 0:
+                may[joint] = True
+    return may
+
+
+def _joints_of_tendon(model: Any, tendon: int) -> list[int]:
+    """Return the joints that a fixed tendon adds up; none for one through space."""
+    start = int(model.tendon_adr[tendon])
+    wraps = range(start, start + int(model.tendon_num[tendon]))
+    return [
+        int(model.wrap_objid[wrap])
+        for wrap in wraps
+        if model.wrap_type[wrap] == WRAP_JOINT
+    ]
+
+
+def _largest_force(model: Any, actuator: int) -> float:
+    forces = [np.inf]
+    if model.actuator_forcelimited[actuator]:
+        forces.append(float(np.abs(model.actuator_forcerange[actuator]).max()))
+    control = int(model.actuator_ctrladr[actuator])
+    plain_motor = (
+        model.actuator_ctrlnum[actuator] == 1
+        and model.actuator_gaintype[actuator] == FIXED_GAIN
+        and model.actuator_biastype[actuator] == NO_BIAS
+    )
+    if plain_motor and model.actuator_ctrllimited[control]:
+        gain = abs(float(model.actuator_gainprm[actuator, 0]))
+        forces.append(gain * float(np.abs(model.actuator_ctrlrange[control]).max()))
+    return min(forces)
+
+
+def reflected(model: Any, joint: int) -> tuple[float, float]:
+    """Return armature and damping that an actuator adds to a joint, gear included."""
+    actuator = int(model.jnt_actuatorid[joint])
+    if actuator < 0:
+        return 0.0, 0.0
+    gear = float(model.actuator_gear[model.actuator_outadr[actuator], 0])
+    return (
+        float(model.actuator_armature[actuator]) * gear**2,
+        float(model.actuator_damping[actuator]) * gear**2,
+    )

@@ -9,14 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.description import (
-    Colour,
-    Shape,
-    colour_from_shares,
-    rotation_from_quaternion,
-    transform,
-)
+from equipoise.robot.description import Colour, Shape, colour_from_shares
 from equipoise.robot.formats.mjcf_compile import CompiledMjcf, import_mujoco
+from equipoise.robot.formats.mujoco_state import rotation_from_mujoco
+from equipoise.rotations import transform
 
 # Geoms without extent on a robot: nothing is lost by leaving them out.
 IGNORED = ("PLANE", "HFIELD")
@@ -76,7 +72,7 @@ class ShapeReader:
         )
         size = [float(value) for value in model.geom_size[geom]]
         placed = transform(
-            rotation_from_quaternion(model.geom_quat[geom]), model.geom_pos[geom]
+            rotation_from_mujoco(model.geom_quat[geom]), model.geom_pos[geom]
         )
         match kind:
             case "BOX":
@@ -106,10 +102,10 @@ class ShapeReader:
             self.lost["meshes given by vertices in the file are not supported"] += 1
             return None
         centred = np.eye(4)
-        centred[:3, :3] = rotation_from_quaternion(model.mesh_quat[index])
+        centred[:3, :3] = rotation_from_mujoco(model.mesh_quat[index])
         centred[:3, 3] = model.mesh_pos[index]
         scale = np.array(model.mesh_scale[index])
-        turn = rotation_from_quaternion(spec_mesh.refquat).T
+        turn = rotation_from_mujoco(spec_mesh.refquat).T
         if not np.allclose(turn, np.eye(3)) and np.ptp(scale) > 0.0:
             self.lost["meshes with refquat and uneven scale are not supported"] += 1
             return None

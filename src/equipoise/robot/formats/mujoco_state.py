@@ -21,6 +21,13 @@ from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.rotations import (
+    inverse_quaternion,
+    rotate,
+    rotation_from_quaternion,
+    wxyz_from_xyzw,
+    xyzw_from_wxyz,
+)
 
 # mjtJoint
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -79,7 +86,7 @@ def to_mujoco(
         if joint.kind == FREE:
             at, xyzw = position[..., :3], position[..., 3:]
             qpos[..., joint.qpos] = _joined(at, wxyz_from_xyzw(xyzw))
-            linear = _turned(xyzw, velocity[..., :3])
+            linear = rotate(xyzw, velocity[..., :3])
             qvel[..., joint.qvel] = _joined(linear, velocity[..., 3:])
             continue
         if joint.kind == BALL:
@@ -119,7 +126,7 @@ def from_mujoco(
         if joint.kind == FREE:
             at, xyzw = position[..., :3], xyzw_from_wxyz(position[..., 3:])
             q[..., joint.q] = _joined(at, xyzw)
-            linear = _turned(_inverse(xyzw), velocity[..., :3])
+            linear = rotate(inverse_quaternion(xyzw), velocity[..., :3])
             v[..., joint.v] = _joined(linear, velocity[..., 3:])
             continue
         if joint.kind == BALL:
@@ -131,14 +138,9 @@ def from_mujoco(
     return PinocchioState(q, v)
 
 
-def wxyz_from_xyzw(xyzw: Array) -> Array:
-    """Return quaternions with their scalar first, shape (…, 4), from scalar last."""
-    return np.roll(xyzw, 1, axis=-1)
-
-
-def xyzw_from_wxyz(wxyz: Array) -> Array:
-    """Return quaternions with their scalar last, shape (…, 4), from scalar first."""
-    return np.roll(wxyz, -1, axis=-1)
+def rotation_from_mujoco(wxyz: ArrayLike) -> Array:
+    """Return the rotation matrix of a quaternion of MuJoCo's, scalar first."""
+    return rotation_from_quaternion(xyzw_from_wxyz(wxyz))
 
 
 def mujoco_joint_name(mj_model: Any, index: int) -> str:
@@ -231,17 +233,6 @@ def _checked(
             "both must be one row or equally many rows"
         )
     return q, v
-
-
-def _turned(xyzw: Array, vector: Array) -> Array:
-    """Return R(quaternion) · vector, shape (…, 3): Rodrigues' formula."""
-    axis, w = xyzw[..., :3], xyzw[..., 3:]
-    cross = np.cross(axis, vector)
-    return np.asarray(vector + 2.0 * (w * cross + np.cross(axis, cross)))
-
-
-def _inverse(xyzw: Array) -> Array:
-    return _joined(-xyzw[..., :3], xyzw[..., 3:])
 
 
 def _joined(first: Array, second: Array) -> Array:

@@ -32,10 +32,10 @@ import numpy as np
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
-from equipoise.robot.description import rotation_from_rpy, transform
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
 from equipoise.robot.formats.xml_file import read_bytes
 from equipoise.robot.parts import Side
+from equipoise.rotations import rotation_from_rpy, transform
 
 SIDES: tuple[Side, ...] = ("left", "right")
 LIMBS = ("left_leg", "right_leg", "left_arm", "right_arm", "torso", "head")
@@ -222,12 +222,7 @@ def _polygon(table: Table) -> Array:
         corners = table.values["polygon"]
         if not isinstance(corners, list) or not corners:
             raise table.error("'polygon' needs a list of corners [x, y]")
-        return np.array(
-            [
-                Table({"polygon": corner}, table.where).vector("polygon", 2)
-                for corner in corners
-            ]
-        )
+        return table.rows("polygon", 2)
     half = np.array(table.vector("size", 2)) / 2
     if (half <= 0).any():
         raise table.error("'size' must be positive")

@@ -1,4 +1,7 @@
-"""Checked access to a parsed TOML table: every complaint names file and item."""
+"""Checked access to TOML tables, and the links, shapes and poses in them.
+
+Every complaint names file and item.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,29 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError, suggest
-from equipoise.robot.tree import LARGEST
+from equipoise.robot.description import (
+    LARGEST,
+    Description,
+    Joint,
+    Link,
+    Shape,
+    ShapeKind,
+    check_tree,
+    checked_name,
+)
+from equipoise.robot.inertias import (
+    LINK_DENSITY,
+    Inertial,
+    check_inertial,
+    cylinder_inertia,
+    estimate_inertia,
+    sphere_inertia,
+)
+from equipoise.rotations import rotation_from_rpy, transform
 
 # What a robot's TOML may hold beside its links and joints: the same sections that a
 # sidecar file beside a URDF may have.
@@ -100,6 +124,20 @@ class Table:
             raise self.error(f"'{key}' needs {count} numbers, has {len(values)}")
         return tuple(self._to_float(value, key) for value in values)
 
+    def rows(self, key: str, width: int) -> Array:
+        """Return a list of lists of so many finite numbers, shape (n, width)."""
+        rows = (Table({key: row}, self.where) for row in self.values[key])
+        return np.array([row.vector(key, width) for row in rows])
+
+    def limits(self) -> tuple[float, float]:
+        """Return the lower and upper position limit, infinite if left out."""
+        if "limits" not in self:
+            return -math.inf, math.inf
+        lower, upper = self.vector("limits", 2)
+        if lower > upper:
+            raise self.error(f"lower limit {lower:g} is above upper limit {upper:g}")
+        return lower, upper
+
     def table(self, key: str) -> Table:
         """Return the table under a key."""
         value = self._get(key, None)
@@ -168,3 +206,137 @@ def _label(value: Mapping[str, Any], number: int) -> str:
     """Name an entry of a list by its number and what it calls itself."""
     name = value.get("joint", value.get("name", value.get("link")))
     return f"{number} ('{name}')" if isinstance(name, str) else str(number)
+
+
+LINK_KEYS = ("mass", "com", "inertia", "shapes")
+POSE_KEYS = ("xyz", "rpy")
+SHAPE_SIZES: dict[ShapeKind, int] = {
+    "box": 3,
+    "sphere": 1,
+    "cylinder": 2,
+    "capsule": 2,
+}
+SOLIDS = ("box", "ellipsoid", "sphere", "cylinder")
+
+
+def read_link(
+    entry: Table,
+    name: str,
+    estimated: list[str],
+    span: Array | None = None,
+    com_key: str = "com",
+) -> Link:
+    """Read one link.
+
+    Args:
+        entry: Holds ``mass``, the centre of mass, ``inertia`` and ``shapes``; a link
+            without ``mass`` is massless.
+        name: The link's name.
+        estimated: Gets the name appended if the inertia had to be estimated.
+        span: From the link's joint to the next in link axes [m], shape (3,), for
+            the estimate.
+        com_key: The key of the centre of mass.
+    """
+    shapes = tuple(
+        read_shape(shape) for shape in entry.tables("shapes", required=False)
+    )
+    if "mass" not in entry:
+        for key in (com_key, "inertia"):
+            if key in entry:
+                raise entry.error(f"has '{key}' but no 'mass'")
+        return Link(name, None, shapes, shapes)
+    mass = read_mass(entry)
+    if "inertia" in entry:
+        inertia = read_inertia(entry, mass)
+    else:
+        inertia = estimate_inertia(mass, np.zeros(3) if span is None else span)
+        estimated.append(name)
+    com = frozen_array(entry.vector(com_key, 3))
+    inertial = Inertial(mass, com, frozen_array(inertia))
+    check_inertial(inertial, entry.where)
+    return Link(name, inertial, shapes, shapes)
+
+
+def read_mass(entry: Table) -> float:
+    """Return a mass above zero [kg]."""
+    mass = entry.number("mass")
+    if mass <= 0.0:
+        raise entry.error(f"mass {mass:g} kg must be above zero; leave it out for none")
+    return mass
+
+
+def read_inertia(entry: Table, mass: float) -> Array:
+    """Return the inertia about the centre of mass in link axes [kg m²], (3, 3).
+
+    ``inertia`` is ``[ixx, iyy, izz, ixy, ixz, iyz]`` [kg m²] or a uniform solid of
+    the link's mass: ``{ box = [x, y, z] }`` or ``{ ellipsoid = [x, y, z] }`` with
+    full extents, ``{ sphere = [radius] }``, ``{ cylinder = [radius, length] }``
+    along z, all [m].
+    """
+    if isinstance(entry.values["inertia"], list):
+        xx, yy, zz, xy, xz, yz = entry.vector("inertia", 6)
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    solid = entry.table("inertia")
+    solid.check_keys(*SOLIDS)
+    if len(solid.values) != 1:
+        raise solid.error(f"name one solid of {', '.join(SOLIDS)}")
+    kind = next(iter(solid.values))
+    counts = {"box": 3, "ellipsoid": 3, "sphere": 1, "cylinder": 2}
+    size = np.array(solid.vector(kind, counts[kind]))
+    if (size <= 0.0).any():
+        raise solid.error(f"'{kind}' has an extent that is not above zero")
+    match kind:
+        case "box":
+            return mass / 12.0 * np.diag((size**2).sum() - size**2)
+        case "ellipsoid":
+            return mass / 20.0 * np.diag((size**2).sum() - size**2)
+        case "sphere":
+            return sphere_inertia(mass, size[0])
+        case _:
+            return cylinder_inertia(mass, size[0], size[1], np.array([0.0, 0.0, 1.0]))
+
+
+def read_shape(entry: Table) -> Shape:
+    """Read a shape: ``{ box = [x, y, z], xyz = …, rpy = … }`` and the like."""
+    entry.check_keys(*SHAPE_SIZES, *POSE_KEYS)
+    kinds = [kind for kind in SHAPE_SIZES if kind in entry]
+    if len(kinds) != 1:
+        raise entry.error(f"name one shape of {', '.join(SHAPE_SIZES)}")
+    size = entry.vector(kinds[0], SHAPE_SIZES[kinds[0]])
+    if min(size) <= 0.0:
+        raise entry.error(f"'{kinds[0]}' has an extent that is not above zero")
+    return Shape(kinds[0], size, read_pose(entry))
+
+
+def read_pose(entry: Table) -> Array:
+    """Return the transform of ``xyz`` [m] and ``rpy`` [rad], both zero if left out."""
+    zero = (0.0, 0.0, 0.0)
+    rotation = rotation_from_rpy(entry.vector("rpy", 3, zero))
+    return transform(rotation, entry.vector("xyz", 3, zero))
+
+
+def description_from_links(
+    file: Table, links: list[Link], joints: list[Joint], estimated: list[str]
+) -> Description:
+    """Check links and joints of a file and put them together.
+
+    Args:
+        file: The whole file; its ``where`` is the robot's name if it gives none.
+        links: All links.
+        joints: All joints.
+        estimated: Links whose inertia was estimated.
+    """
+    # as the URDF reader, so that q is the same for a robot and its URDF
+    joints = sorted(joints, key=lambda joint: joint.name)
+    root = check_tree(links, joints, file.where)
+    name = checked_name("robot", file.text("name", file.where), file.where)
+    assumptions: tuple[str, ...] = ()
+    if estimated:
+        names = ", ".join(estimated[:3]) + (", …" if len(estimated) > 3 else "")
+        which = "1 link has" if len(estimated) == 1 else f"{len(estimated)} links have"
+        assumptions = (
+            f"{which} no inertia in the file ({names}): estimated as a uniform solid "
+            f"of {LINK_DENSITY:g} kg/m³: a cylinder from the link's joint to the next "
+            "one, or a sphere where these are closer than its diameter",
+        )
+    return Description(name, tuple(links), tuple(joints), root, assumptions=assumptions)

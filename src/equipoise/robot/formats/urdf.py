@@ -18,19 +18,20 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
     JOINT_KINDS,
+    LARGEST,
     Colour,
     Description,
-    Inertial,
     Joint,
     JointKind,
     Link,
     Shape,
+    check_tree,
+    checked_name,
     colour_from_shares,
-    rotation_from_rpy,
-    transform,
 )
-from equipoise.robot.formats.mesh_file import resolve_mesh
-from equipoise.robot.tree import LARGEST, check_tree, checked_name
+from equipoise.robot.inertias import Inertial
+from equipoise.robot.mesh import resolve_mesh
+from equipoise.rotations import rotation_from_rpy, transform
 
 KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
 

@@ -7,12 +7,17 @@ that configurations can be passed between both.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
 import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError, RobotFileError
-from equipoise.robot.description import Description, Inertial, Joint
+from equipoise.robot.description import Description, Joint
+from equipoise.robot.inertias import Inertial
 
 AXIS_TOLERANCE = 1e-12
 # Pinocchio's world, and the joint that lets the base float.
@@ -196,3 +201,41 @@ def _add_body(
     previous = model.nframes - 1 if frame_id is None else frame_id
     body_frame: int = model.addBodyFrame(link, joint_id, placement, previous)
     return body_frame
+
+
+_local = threading.local()
+
+
+def workspace(model: pin.Model) -> pin.Data:
+    """Return this thread's workspace of a model; its content is anybody's."""
+    if not hasattr(_local, "known"):
+        _local.known = WeakKeyDictionary()
+    known: WeakKeyDictionary[pin.Model, pin.Data] = _local.known
+    data = known.get(model)
+    if data is not None and len(data.oMf) != model.nframes:
+        del known[model]
+        data = None  # freed before the next is made
+    if data is None:
+        data = known[model] = model.createData()
+    return data
+
+
+def mass_and_moment(
+    model: pin.Model, data: pin.Data, bodies: Iterable[int]
+) -> tuple[float, Array]:
+    """Return the mass of bodies, and mass times centre of mass in the world.
+
+    Args:
+        model: Pinocchio model.
+        data: Workspace in which forward kinematics is up to date.
+        bodies: Bodies by Pinocchio's joint index.
+
+    Returns:
+        Mass [kg] and moment [kg m], shape (3,).
+    """
+    mass, moment = 0.0, np.zeros(3)
+    for body in bodies:
+        inertia = model.inertias[body]
+        mass += float(inertia.mass)
+        moment += inertia.mass * data.oMi[body].act(inertia.lever)
+    return mass, moment

@@ -1,7 +1,8 @@
-"""A Description as a new MJCF document."""
+"""A Description as a new URDF or MJCF document."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -12,16 +13,146 @@ from equipoise.arrays import Array
 from equipoise.errors import ExportError
 from equipoise.robot.description import (
     Description,
-    Inertial,
     Joint,
     Link,
     Shape,
     shares_of_colour,
 )
-from equipoise.robot.formats.mesh_file import mujoco_reads
-from equipoise.robot.formats.mujoco_state import wxyz_from_xyzw
-from equipoise.robot.formats.principal import principal_inertia, quaternion_wxyz
 from equipoise.robot.formats.xml_file import add, add_comment, document, numbers
+from equipoise.robot.inertias import Inertial, principal_inertia
+from equipoise.robot.mesh import mujoco_reads
+from equipoise.rotations import (
+    inverse_transform,
+    quaternion_from_rotation,
+    rpy_from_rotation,
+    wxyz_from_xyzw,
+)
+
+ALWAYS_LIMITED = ("revolute", "prismatic")
+
+
+def to_urdf(description: Description) -> str:
+    """Write a robot as URDF.
+
+    Helical and spherical joints and capsules use the extensions that
+    :mod:`equipoise.robot.formats.urdf` reads. Unlimited positions, speeds and
+    efforts are written as the largest number there is, because URDF readers refuse
+    ``inf``.
+    Mimicking, postures and meshes without a file name are not written.
+
+    Args:
+        description: The robot.
+
+    Returns:
+        The document, numbers in full precision, meshes by their absolute path where
+        they were found and else by their original name.
+    """
+    root = Element("robot", name=description.name)
+    for link in description.links:
+        _add_link(root, link)
+    for joint in description.joints:
+        _add_joint(root, joint)
+    return document(root)
+
+
+def _add_link(root: Element, link: Link) -> None:
+    element = add(root, "link", name=link.name)
+    if link.inertial is not None:
+        inertial = add(element, "inertial")
+        add(inertial, "origin", xyz=numbers(link.inertial.com_in_link), rpy="0 0 0")
+        add(inertial, "mass", value=repr(float(link.inertial.mass)))
+        inertia = link.inertial.inertia_in_link
+        add(
+            inertial,
+            "inertia",
+            ixx=numbers(inertia[0, :1]),
+            ixy=numbers(inertia[0, 1:2]),
+            ixz=numbers(inertia[0, 2:]),
+            iyy=numbers(inertia[1, 1:2]),
+            iyz=numbers(inertia[1, 2:]),
+            izz=numbers(inertia[2, 2:]),
+        )
+    for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
+        for shape in shapes:
+            if shape.kind != "mesh" or mesh_file_name(shape):
+                _add_shape(add(element, tag), shape)
+
+
+def _add_shape(element: Element, shape: Shape) -> None:
+    _add_origin(element, shape.transform_shape_to_link)
+    geometry = add(element, "geometry")
+    match shape.kind:
+        case "box":
+            add(geometry, "box", size=numbers(shape.size))
+        case "sphere":
+            add(geometry, "sphere", radius=numbers(shape.size))
+        case "cylinder" | "capsule":
+            radius, length = shape.size
+            add(geometry, shape.kind, radius=repr(radius), length=repr(length))
+        case "mesh":
+            add(
+                geometry,
+                "mesh",
+                filename=mesh_file_name(shape),
+                scale=numbers(shape.size),
+            )
+    if shape.colour is not None:
+        red, green, blue = shape.colour
+        material = add(element, "material", name=f"rgb_{red}_{green}_{blue}")
+        add(material, "color", rgba=numbers(shares_of_colour(shape.colour)))
+
+
+def mesh_file_name(shape: Shape) -> str:
+    """Return the absolute path of a mesh, or its original name if not found."""
+    return str(shape.mesh.absolute()) if shape.mesh is not None else shape.mesh_name
+
+
+def _add_joint(root: Element, joint: Joint) -> None:
+    element = add(root, "joint", name=joint.name, type=joint.kind)
+    _add_origin(element, joint.transform_joint_to_parent)
+    add(element, "parent", link=joint.parent)
+    add(element, "child", link=joint.child)
+    if joint.kind in ("fixed", "floating"):
+        return
+    if joint.kind != "spherical":
+        add(element, "axis", xyz=numbers(joint.axis))
+    if joint.kind == "helical":
+        add(element, "pitch", value=repr(float(joint.pitch)))
+    bounds = (joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit)
+    if joint.kind in ALWAYS_LIMITED or np.isfinite(bounds).any():
+        lower, upper, effort, velocity = (repr(_finite(bound)) for bound in bounds)
+        turns = joint.kind == "continuous"
+        add(
+            element,
+            "limit",
+            lower=None if turns else lower,
+            upper=None if turns else upper,
+            effort=effort,
+            velocity=velocity,
+        )
+    if joint.damping or joint.friction or joint.armature:
+        add(
+            element,
+            "dynamics",
+            damping=repr(float(joint.damping)),
+            friction=repr(float(joint.friction)),
+            armature=repr(float(joint.armature)) if joint.armature else None,
+        )
+
+
+def _add_origin(element: Element, pose: Array) -> None:
+    add(
+        element,
+        "origin",
+        xyz=numbers(pose[:3, 3]),
+        rpy=numbers(rpy_from_rotation(pose[:3, :3])),
+    )
+
+
+def _finite(value: float) -> float:
+    largest = sys.float_info.max
+    return min(max(float(value), -largest), largest)
+
 
 TYPES = {
     "revolute": "hinge",
@@ -51,10 +182,10 @@ def to_mjcf(description: Description) -> str:
             without mass or inertia.
         RobotFileError: For inertias that no rigid body has.
     """
-    return document(_Writer(description).root)
+    return document(_MjcfWriter(description).root)
 
 
-class _Writer:
+class _MjcfWriter:
     """Builds the document body by body."""
 
     def __init__(self, description: Description) -> None:
@@ -112,8 +243,12 @@ class _Writer:
         for joint in reversed(joints):
             if joint.kind != "fixed":
                 placed.append((joint, pose_in_body))
-            pose_in_body = pose_in_body @ _inverse(joint.transform_joint_to_parent)
-        self.body(above, joints[-1].child, _inverse(pose_in_body), placed[::-1])
+            pose_in_body = pose_in_body @ inverse_transform(
+                joint.transform_joint_to_parent
+            )
+        self.body(
+            above, joints[-1].child, inverse_transform(pose_in_body), placed[::-1]
+        )
 
     def only_connects(self, name: str) -> bool:
         link = self.description.link_by_name[name]
@@ -164,12 +299,12 @@ class _Writer:
             return
         where = f"{self.description.name}: link '{link.name}'"
         principal = principal_inertia(link.inertial.inertia_in_link, where)
-        turned = principal.quaternion_wxyz
+        turned = principal.quaternion
         add(
             body,
             "inertial",
             pos=numbers(link.inertial.com_in_link),
-            quat=None if turned is None else numbers(turned),
+            quat=None if turned is None else numbers(wxyz_from_xyzw(turned)),
             mass=repr(float(link.inertial.mass)),
             diaginertia=numbers(principal.moments),
         )
@@ -270,15 +405,10 @@ def _placement(pose: Array) -> dict[str, str]:
     if pose[:3, 3].any():
         attributes["pos"] = numbers(pose[:3, 3])
     if (pose[:3, :3] != np.eye(3)).any():
-        attributes["quat"] = numbers(quaternion_wxyz(pose[:3, :3]))
+        attributes["quat"] = numbers(
+            wxyz_from_xyzw(quaternion_from_rotation(pose[:3, :3]))
+        )
     return attributes
-
-
-def _inverse(pose: Array) -> Array:
-    inverse = np.eye(4)
-    inverse[:3, :3] = pose[:3, :3].T
-    inverse[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
-    return inverse
 
 
 def _range(lower: float, upper: float) -> str | None:
