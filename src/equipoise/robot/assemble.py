@@ -332,7 +332,7 @@ def find_actuators(
     """
     known = description.joint_by_name
     for layer in settings.actuators:
-        for name in layer.figures:
+        for name in layer.parameters:
             if name != "default" and name not in known:
                 raise NameNotFoundError("joint", name, sorted(known), layer.source)
     return tuple(
@@ -343,7 +343,7 @@ def find_actuators(
 
 
 def _actuator(joint: Joint, layers: tuple[ActuatorSettings, ...]) -> Actuator:
-    figures = {
+    parameters = {
         "rotor_inertia": joint.armature,
         "viscous_friction": joint.damping,
         "coulomb_friction": joint.friction,
@@ -353,12 +353,12 @@ def _actuator(joint: Joint, layers: tuple[ActuatorSettings, ...]) -> Actuator:
     silent = (0.0, math.inf)
     origins = {
         key: NOT_GIVEN if value in silent else ROBOT_FILE
-        for key, value in figures.items()
+        for key, value in parameters.items()
     }
     for layer in layers:
         for name in ("default", joint.name):
-            for key, value in layer.figures.get(name, {}).items():
-                figures[key], origins[key] = value, layer.source
+            for key, value in layer.parameters.get(name, {}).items():
+                parameters[key], origins[key] = value, layer.source
     return Actuator(
-        joint.name, **figures, lower=joint.lower, upper=joint.upper, origins=origins
+        joint.name, **parameters, lower=joint.lower, upper=joint.upper, origins=origins
     )

@@ -8,7 +8,7 @@ frame of a link coincides with the frame of the joint above it at zero position.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,19 @@ JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
 # Standard gravity [m/s²].
 STANDARD_GRAVITY = 9.80665
+
+# No length, mass or limit of a robot comes near it, and its square does not overflow.
+LARGEST = 1e12
+
+# A workspace of Pinocchio holds four arrays of nv³ numbers: half a gigabyte at this
+# many degrees of freedom, and robots with two five-fingered hands have below 100.
+MOST_DEGREES_OF_FREEDOM = 200
+MOST_LINKS = 5_000
+DEEPEST_CHAIN = 200  # links from the root outwards: documents are written recursively
+DEGREES_OF_FREEDOM = {"fixed": 0, "spherical": 3, "floating": 6}  # else 1
+JOINT_MAGNITUDES = (
+    *("velocity_limit", "effort_limit", "damping", "friction", "armature"),
+)
 
 Colour = tuple[int, int, int]
 ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
@@ -137,12 +150,12 @@ class Description:
 
     @cached_property
     def link_by_name(self) -> dict[str, Link]:
-        """Links by their name."""
+        """Links by name."""
         return {link.name: link for link in self.links}
 
     @cached_property
     def joint_by_name(self) -> dict[str, Joint]:
-        """Joints by their name."""
+        """Joints by name."""
         return {joint.name: joint for joint in self.joints}
 
     @cached_property
@@ -185,36 +198,17 @@ class Description:
         return joints[::-1]
 
 
-def colour_from_shares(shares: Sequence[float]) -> Colour | None:
+def colour_from_fractions(fractions: Sequence[float]) -> Colour | None:
     """Return a colour from red, green, blue in 0 to 1; None if one is not finite."""
-    if not np.isfinite(shares).all():
+    if not np.isfinite(fractions).all():
         return None
-    red, green, blue = (round(255 * min(max(share, 0.0), 1.0)) for share in shares)
+    red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in fractions)
     return red, green, blue
 
 
-def shares_of_colour(colour: Colour) -> tuple[float, ...]:
+def fractions_from_colour(colour: Colour) -> tuple[float, ...]:
     """Return red, green, blue and opacity in 0 to 1, as robot files write them."""
     return (*(part / 255 for part in colour), 1.0)
-
-
-# No length, mass or limit of a robot comes near it, and its square does not overflow.
-LARGEST = 1e12
-
-# A workspace of Pinocchio holds four arrays of nv³ numbers: half a gigabyte at this
-# many degrees of freedom, and robots with two five-fingered hands have below 100.
-MOST_DEGREES_OF_FREEDOM = 200
-MOST_LINKS = 5_000
-DEEPEST_CHAIN = 200  # links from the root outwards: documents are written recursively
-DEGREES_OF_FREEDOM = {"fixed": 0, "spherical": 3, "floating": 6}  # else 1
-
-JOINT_MAGNITUDES = (
-    "velocity_limit",
-    "effort_limit",
-    "damping",
-    "friction",
-    "armature",
-)
 
 
 def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> str:
@@ -235,13 +229,16 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> s
     """
     if not links:
         raise RobotFileError(f"{source}: has no links")
-    for link in links:
-        checked_name("link", link.name, source)
-    for joint in joints:
-        checked_name("joint", joint.name, source)
+    named: tuple[tuple[str, Sequence[Link | Joint]], ...]
+    named = (("link", links), ("joint", joints))
+    for kind, items in named:
+        for item in items:
+            checked_name(kind, item.name, source)
     _refuse_large(links, joints, source)
-    _refuse_doubles("link", (link.name for link in links), source)
-    _refuse_doubles("joint", (joint.name for joint in joints), source)
+    for kind, items in named:
+        for name, count in Counter(item.name for item in items).items():
+            if count > 1:
+                raise RobotFileError(f"{source}: {count} {kind}s are named '{name}'")
     names = {link.name for link in links}
     above: dict[str, Joint] = {}
     for joint in joints:
@@ -267,8 +264,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> s
             f"{source}: has several root links ({', '.join(roots[:5])}); "
             "one tree is needed"
         )
-    _refuse_loops(links, above, source)
-    _refuse_deep(links, above, source)
+    _refuse_loops_and_depth(links, above, source)
     for link in links:
         if link.inertial is not None:
             check_inertial(link.inertial, f"{source}: link '{link.name}'")
@@ -278,12 +274,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> s
 
 
 def checked_name(kind: str, name: str, source: str) -> str:
-    """Return a name that can be printed on one line.
-
-    Args:
-        kind: What it names, e.g. ``"joint"``.
-        name: The name.
-        source: Named in messages.
+    """Return a name if it can be printed on one line.
 
     Raises:
         RobotFileError: If it is empty or blank, or holds control characters, line
@@ -335,12 +326,6 @@ def _refuse_impossible(joint: Joint, source: str) -> None:
         )
 
 
-def _refuse_doubles(kind: str, names: Iterable[str], source: str) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise RobotFileError(f"{source}: {count} {kind}s are named '{name}'")
-
-
 def _refuse_large(links: Sequence[Link], joints: Sequence[Joint], source: str) -> None:
     if len(links) > MOST_LINKS:
         raise RobotFileError(
@@ -354,12 +339,18 @@ def _refuse_large(links: Sequence[Link], joints: Sequence[Joint], source: str) -
         )
 
 
-def _refuse_deep(links: Sequence[Link], above: dict[str, Joint], source: str) -> None:
+def _refuse_loops_and_depth(
+    links: Sequence[Link], above: dict[str, Joint], source: str
+) -> None:
     depths: dict[str, int] = {}
     for link in links:
         path: list[str] = []
         name = link.name
         while name in above and name not in depths:
+            if name in path:
+                raise RobotFileError(
+                    f"{source}: the joints above link '{name}' form a loop"
+                )
             path.append(name)
             name = above[name].parent
         depth = depths.setdefault(name, 0)
@@ -372,18 +363,3 @@ def _refuse_deep(links: Sequence[Link], above: dict[str, Joint], source: str) ->
             f"{source}: link '{deepest}' is {depths[deepest]} joints away from the "
             f"root, at most {DEEPEST_CHAIN} are supported"
         )
-
-
-def _refuse_loops(links: Sequence[Link], above: dict[str, Joint], source: str) -> None:
-    reaches_root: set[str] = set()
-    for link in links:
-        path: list[str] = []
-        name = link.name
-        while name in above and name not in reaches_root:
-            if name in path:
-                raise RobotFileError(
-                    f"{source}: the joints above link '{name}' form a loop"
-                )
-            path.append(name)
-            name = above[name].parent
-        reaches_root.update(path)

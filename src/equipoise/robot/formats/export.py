@@ -16,7 +16,7 @@ from equipoise.robot.description import (
     Joint,
     Link,
     Shape,
-    shares_of_colour,
+    fractions_from_colour,
 )
 from equipoise.robot.formats.xml_file import add, add_comment, document, numbers
 from equipoise.robot.inertias import Inertial, principal_inertia
@@ -99,7 +99,7 @@ def _add_shape(element: Element, shape: Shape) -> None:
     if shape.colour is not None:
         red, green, blue = shape.colour
         material = add(element, "material", name=f"rgb_{red}_{green}_{blue}")
-        add(material, "color", rgba=numbers(shares_of_colour(shape.colour)))
+        add(material, "color", rgba=numbers(fractions_from_colour(shape.colour)))
 
 
 def mesh_file_name(shape: Shape) -> str:
@@ -359,7 +359,7 @@ class _MjcfWriter:
             group="3" if solid else "2",
             rgba=None
             if shape.colour is None
-            else numbers(shares_of_colour(shape.colour)),
+            else numbers(fractions_from_colour(shape.colour)),
             **_placement(shape.transform_shape_to_link),
         )
 

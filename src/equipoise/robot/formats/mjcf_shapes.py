@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.description import Colour, Shape, colour_from_shares
+from equipoise.robot.description import Colour, Shape, colour_from_fractions
 from equipoise.robot.formats.mjcf_compile import CompiledMjcf, import_mujoco
 from equipoise.robot.formats.mujoco_state import rotation_from_mujoco
 from equipoise.rotations import transform
@@ -55,7 +55,7 @@ class ShapeReader:
         rgba = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
         if material < 0 and np.allclose(rgba, DEFAULT_RGBA):
             return None
-        return colour_from_shares(rgba[:3].tolist())
+        return colour_from_fractions(rgba[:3].tolist())
 
     def notices(self) -> list[str]:
         """Say which geoms were left out."""

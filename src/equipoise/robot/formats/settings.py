@@ -1,4 +1,4 @@
-"""The small TOML beside a robot file: what the file cannot say, or says wrongly.
+"""The small TOML beside a robot file: what that file lacks or has wrong.
 
 ``my_robot.toml`` beside ``my_robot.urdf`` is read with it. Every section is optional::
 
@@ -32,19 +32,15 @@ import numpy as np
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
-from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table
+from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table, read_pose
 from equipoise.robot.formats.xml_file import read_bytes
 from equipoise.robot.parts import Side
-from equipoise.rotations import rotation_from_rpy, transform
 
 SIDES: tuple[Side, ...] = ("left", "right")
 LIMBS = ("left_leg", "right_leg", "left_arm", "right_arm", "torso", "head")
 ACTUATOR_KEYS = (
-    "rotor_inertia",
-    "viscous_friction",
-    "coulomb_friction",
-    "effort_limit",
-    "velocity_limit",
+    *("rotor_inertia", "viscous_friction", "coulomb_friction"),
+    *("effort_limit", "velocity_limit"),
 )
 
 
@@ -55,7 +51,7 @@ class LimbSettings:
     Attributes:
         joints: Main chain from the base outwards.
         end_link: Link that it ends at; None for that of the last joint.
-        source: The file that says so.
+        source: The file that gives it.
     """
 
     joints: tuple[str, ...]
@@ -75,15 +71,15 @@ class SoleSettings:
 
 @dataclass(frozen=True, eq=False)
 class ActuatorSettings:
-    """Figures by joint name, ``"default"`` for all joints, and the file they are of."""
+    """Actuator parameters by joint name (``"default"``: all joints), and their file."""
 
-    figures: Mapping[str, Mapping[str, float]]
+    parameters: Mapping[str, Mapping[str, float]]
     source: str
 
 
 @dataclass(frozen=True, eq=False)
 class PostureSettings:
-    """Joint positions by joint name, and the file they are of."""
+    """Joint positions by joint name, and their file."""
 
     positions: Mapping[str, Any]
     source: str
@@ -91,7 +87,7 @@ class PostureSettings:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Everything a TOML may say of a robot; empty where it is silent.
+    """Everything a settings file may give; empty where it gives nothing.
 
     Attributes:
         source: The file, for messages.
@@ -99,7 +95,7 @@ class Settings:
         up: Direction against gravity in base axes, or None.
         limbs: Limbs by name.
         soles: Soles by side.
-        actuators: Figures, file by file; later ones override.
+        actuators: Actuator parameters, file by file; later ones override.
         postures: Joint positions by posture name.
         assumptions: Sentences to show with the robot.
     """
@@ -114,7 +110,7 @@ class Settings:
     assumptions: tuple[str, ...] = ()
 
     def overridden_by(self, other: Settings) -> Settings:
-        """Return these settings with what another file says put over them."""
+        """Return these settings, overridden by those of another file."""
         return Settings(
             other.source or self.source,
             self.forward if other.forward is None else other.forward,
@@ -148,11 +144,7 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_settings(values: Mapping[str, Any], source: str) -> Settings:
-    """Check and convert the tables of a settings file.
-
-    Args:
-        values: Parsed TOML.
-        source: Named in messages.
+    """Check and convert the tables of a settings file, named ``source`` in messages.
 
     Raises:
         RobotFileError: For an unknown key or an impossible value.
@@ -208,10 +200,7 @@ def _limb(table: Table, source: str) -> LimbSettings:
 
 def _sole(table: Table, source: str) -> SoleSettings:
     table.check_keys("link", "xyz", "rpy", "polygon", "size", "centre")
-    zero = (0.0, 0.0, 0.0)
-    pose = transform(
-        rotation_from_rpy(table.vector("rpy", 3, zero)), table.vector("xyz", 3, zero)
-    )
+    pose = read_pose(table)
     return SoleSettings(table.text("link"), pose, _polygon(table), source)
 
 
@@ -233,9 +222,9 @@ def _polygon(table: Table) -> Array:
 def _actuators(table: Table, source: str) -> tuple[ActuatorSettings, ...]:
     if not table.values:
         return ()
-    figures = {}
+    parameters = {}
     for joint in table.values:
         own = table.table(joint)
         own.check_keys(*ACTUATOR_KEYS)
-        figures[joint] = {key: own.not_negative(key) for key in own.values}
-    return (ActuatorSettings(figures, source),)
+        parameters[joint] = {key: own.not_negative(key) for key in own.values}
+    return (ActuatorSettings(parameters, source),)

@@ -37,16 +37,8 @@ from equipoise.rotations import rotation_from_rpy, transform
 # What a robot's TOML may hold beside its links and joints: the same sections that a
 # sidecar file beside a URDF may have.
 SETTINGS_KEYS = (
-    "title",
-    "summary",
-    "source",
-    "assumptions",
-    "format",
-    "orientation",
-    "limbs",
-    "soles",
-    "actuators",
-    "postures",
+    *("title", "summary", "source", "assumptions", "format"),
+    *("orientation", "limbs", "soles", "actuators", "postures"),
 )
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
@@ -55,15 +47,14 @@ _DEGREES = re.compile(rf"([+-]?){_NUMBER}(?:deg|°)")
 
 
 class Table:
-    """One table of a TOML file, with the words that name it in messages."""
+    """One table of a TOML file.
+
+    Attributes:
+        values: The table as ``tomllib`` gives it.
+        where: Names file and item, e.g. ``"robot.toml: [dh.left_leg] row 2"``.
+    """
 
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        """Wrap a parsed table.
-
-        Args:
-            values: The table as ``tomllib`` gives it.
-            where: Names file and item, e.g. ``"robot.toml: [dh.left_leg] row 2"``.
-        """
         self.values = values
         self.where = where
 
@@ -191,15 +182,11 @@ def angle_from_text(text: str) -> float:
         sign, factor, divisor = match.groups()
         size = float(factor or 1.0) * math.pi
         parts = float(divisor or 1.0)
-        return math.nan if parts == 0.0 else math.copysign(size / parts, _unit(sign))
+        return math.nan if parts == 0.0 else float(f"{sign}1") * (size / parts)
     if match := _DEGREES.fullmatch(compact):
         sign, degrees = match.groups()
-        return math.copysign(math.radians(float(degrees)), _unit(sign))
+        return float(f"{sign}1") * math.radians(float(degrees))
     return math.nan
-
-
-def _unit(sign: str) -> float:
-    return -1.0 if sign == "-" else 1.0
 
 
 def _label(value: Mapping[str, Any], number: int) -> str:
@@ -210,13 +197,9 @@ def _label(value: Mapping[str, Any], number: int) -> str:
 
 LINK_KEYS = ("mass", "com", "inertia", "shapes")
 POSE_KEYS = ("xyz", "rpy")
-SHAPE_SIZES: dict[ShapeKind, int] = {
-    "box": 3,
-    "sphere": 1,
-    "cylinder": 2,
-    "capsule": 2,
-}
-SOLIDS = ("box", "ellipsoid", "sphere", "cylinder")
+SHAPE_SIZES: dict[ShapeKind, int]
+SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2}
+SOLIDS = {"box": 3, "ellipsoid": 3, "sphere": 1, "cylinder": 2}
 
 
 def read_link(
@@ -238,7 +221,7 @@ def read_link(
         com_key: The key of the centre of mass.
     """
     shapes = tuple(
-        read_shape(shape) for shape in entry.tables("shapes", required=False)
+        _read_shape(shape) for shape in entry.tables("shapes", required=False)
     )
     if "mass" not in entry:
         for key in (com_key, "inertia"):
@@ -247,7 +230,7 @@ def read_link(
         return Link(name, None, shapes, shapes)
     mass = read_mass(entry)
     if "inertia" in entry:
-        inertia = read_inertia(entry, mass)
+        inertia = _read_inertia(entry, mass)
     else:
         inertia = estimate_inertia(mass, np.zeros(3) if span is None else span)
         estimated.append(name)
@@ -265,7 +248,7 @@ def read_mass(entry: Table) -> float:
     return mass
 
 
-def read_inertia(entry: Table, mass: float) -> Array:
+def _read_inertia(entry: Table, mass: float) -> Array:
     """Return the inertia about the centre of mass in link axes [kg m²], (3, 3).
 
     ``inertia`` is ``[ixx, iyy, izz, ixy, ixz, iyz]`` [kg m²] or a uniform solid of
@@ -281,22 +264,20 @@ def read_inertia(entry: Table, mass: float) -> Array:
     if len(solid.values) != 1:
         raise solid.error(f"name one solid of {', '.join(SOLIDS)}")
     kind = next(iter(solid.values))
-    counts = {"box": 3, "ellipsoid": 3, "sphere": 1, "cylinder": 2}
-    size = np.array(solid.vector(kind, counts[kind]))
+    size = np.array(solid.vector(kind, SOLIDS[kind]))
     if (size <= 0.0).any():
         raise solid.error(f"'{kind}' has an extent that is not above zero")
     match kind:
-        case "box":
-            return mass / 12.0 * np.diag((size**2).sum() - size**2)
-        case "ellipsoid":
-            return mass / 20.0 * np.diag((size**2).sum() - size**2)
+        case "box" | "ellipsoid":
+            parts = 12.0 if kind == "box" else 20.0
+            return mass / parts * np.diag((size**2).sum() - size**2)
         case "sphere":
             return sphere_inertia(mass, size[0])
         case _:
             return cylinder_inertia(mass, size[0], size[1], np.array([0.0, 0.0, 1.0]))
 
 
-def read_shape(entry: Table) -> Shape:
+def _read_shape(entry: Table) -> Shape:
     """Read a shape: ``{ box = [x, y, z], xyz = …, rpy = … }`` and the like."""
     entry.check_keys(*SHAPE_SIZES, *POSE_KEYS)
     kinds = [kind for kind in SHAPE_SIZES if kind in entry]

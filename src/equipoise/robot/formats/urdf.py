@@ -27,7 +27,7 @@ from equipoise.robot.description import (
     Shape,
     check_tree,
     checked_name,
-    colour_from_shares,
+    colour_from_fractions,
 )
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.mesh import resolve_mesh
@@ -71,7 +71,7 @@ def read_colour(material: Element) -> Colour | None:
         red, green, blue, *_ = (float(word) for word in words.split())
     except ValueError:
         return None
-    return colour_from_shares((red, green, blue))
+    return colour_from_fractions((red, green, blue))
 
 
 def _without_explicit_floating_base(description: Description) -> Description:
