@@ -12,7 +12,7 @@ from equipoise.errors import RobotFileError
 from equipoise.rotations import quaternion_from_rotation
 
 # Principal moments below zero by no more than this are rounding in the file, as in
-# released iCub and ANYmal files: a share of the largest moment, and the moment of
+# released iCub and ANYmal files: a fraction of the largest moment, and the moment of
 # the link's mass at a radius of 0.03 mm.
 RELATIVE_ROUNDING = 1e-3
 ROUNDING_RADIUS_SQUARED = 1e-9
@@ -21,10 +21,11 @@ ROUNDING_RADIUS_SQUARED = 1e-9
 # [kg/m³]; about that of water, as of most humanoid robots and of their makers.
 LINK_DENSITY = 1000.0
 
-# A + B ≥ C may be missed by this share of the largest moment, or by this much
+# MuJoCo wants A + B ≥ C; rounding may miss it by this fraction of the largest moment,
+# or by this much.
 MUJOCO_RELATIVE_ROUNDING = 1e-9
 MUJOCO_ROUNDING = 1e-15  # [kg m²]
-SAME_INERTIA = 1e-13  # share of the largest entry: turning axes rounds by less
+SAME_INERTIA = 1e-13  # relative to the largest entry: turning axes rounds by less
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ def principal_inertia(inertia_in_link: Array, where: str) -> PrincipalInertia:
 
 
 def same_inertia(one: Array, other: Array, tolerance: float = SAME_INERTIA) -> bool:
-    """Whether two inertias differ by a share of their largest entry at most."""
+    """Whether two inertias differ by a fraction of their largest entry at most."""
     scale = max(float(np.abs(one).max()), float(np.abs(other).max()))
     return bool(np.abs(one - other).max() <= tolerance * scale)
 

@@ -210,12 +210,7 @@ def read_dh(table: Mapping[str, Any], source: str) -> Description:
 def read_dh_limbs(
     table: Mapping[str, Any], source: str = "DH table"
 ) -> dict[str, DhLimb]:
-    """Read the limbs of a robot of DH limbs, by name, in the order of the file.
-
-    Args:
-        table: The parsed TOML, as for :func:`read_dh`.
-        source: File name for messages.
-    """
+    """Read the limbs alone, by name, in the order of the file, as :func:`read_dh`."""
     return {limb.name: limb for _, limb in _limbs(Table(table, source))}
 
 
@@ -378,11 +373,13 @@ def _tree_of_limb(
             at_joint = row.centroid_frame == "distal_axes"
             offset = 0.0 if at_joint else onward[k][:3, 3]
             centroid_to_link = transform(onward[k][:3, :3], offset)
-        links.append(
-            _link_of_row(
-                rows[k], masses[k], row, centroid_to_link, onward[k], estimated
-            )
-        )
+        values = {key: masses[k].values[key] for key in MASS_KEYS if key in masses[k]}
+        if "shapes" in rows[k]:
+            values["shapes"] = rows[k].values["shapes"]
+        span = centroid_to_link[:3, :3].T @ onward[k][:3, 3]
+        table = Table(values, masses[k].where)
+        link = read_link(table, row.link, estimated, span, com_key="centroid")
+        links.append(_with_inertial_moved(link, centroid_to_link))
         place, parent = onward[k], row.link
     if limb.end is not None:
         links.append(Link(limb.end))
@@ -390,23 +387,10 @@ def _tree_of_limb(
     return links, joints
 
 
-def _link_of_row(
-    row_table: Table,
-    mass_table: Table,
-    row: DhRow,
-    centroid_to_link: Array,
-    onward: Array,
-    estimated: list[str],
-) -> Link:
-    values = {key: mass_table.values[key] for key in MASS_KEYS if key in mass_table}
-    if "shapes" in row_table:
-        values["shapes"] = row_table.values["shapes"]
-    rotation = centroid_to_link[:3, :3]
-    span = rotation.T @ onward[:3, 3]
-    table = Table(values, mass_table.where)
-    link = read_link(table, row.link, estimated, span, com_key="centroid")
+def _with_inertial_moved(link: Link, centroid_to_link: Array) -> Link:
     if link.inertial is None:
         return link
+    rotation = centroid_to_link[:3, :3]
     com = rotation @ link.inertial.com_in_link + centroid_to_link[:3, 3]
     inertia = rotation @ link.inertial.inertia_in_link @ rotation.T
     inertial = Inertial(link.inertial.mass, frozen_array(com), frozen_array(inertia))

@@ -36,12 +36,8 @@ def to_urdf(description: Description) -> str:
 
     Helical and spherical joints and capsules use the extensions that
     :mod:`equipoise.robot.formats.urdf` reads. Unlimited positions, speeds and
-    efforts are written as the largest number there is, because URDF readers refuse
-    ``inf``.
-    Mimicking, postures and meshes without a file name are not written.
-
-    Args:
-        description: The robot.
+    torques are written as the largest number there is, because URDF readers refuse
+    ``inf``. Mimic joints, postures and meshes without a file name are not written.
 
     Returns:
         The document, numbers in full precision, meshes by their absolute path where
@@ -62,19 +58,15 @@ def _add_link(root: Element, link: Link) -> None:
         add(inertial, "origin", xyz=numbers(link.inertial.com_in_link), rpy="0 0 0")
         add(inertial, "mass", value=repr(float(link.inertial.mass)))
         inertia = link.inertial.inertia_in_link
+        entries = ((i, j) for i in range(3) for j in range(i, 3))
         add(
             inertial,
             "inertia",
-            ixx=numbers(inertia[0, :1]),
-            ixy=numbers(inertia[0, 1:2]),
-            ixz=numbers(inertia[0, 2:]),
-            iyy=numbers(inertia[1, 1:2]),
-            iyz=numbers(inertia[1, 2:]),
-            izz=numbers(inertia[2, 2:]),
+            **{f"i{'xyz'[i]}{'xyz'[j]}": numbers([inertia[i, j]]) for i, j in entries},
         )
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for shape in shapes:
-            if shape.kind != "mesh" or mesh_file_name(shape):
+            if shape.kind != "mesh" or _mesh_file_name(shape):
                 _add_shape(add(element, tag), shape)
 
 
@@ -90,19 +82,15 @@ def _add_shape(element: Element, shape: Shape) -> None:
             radius, length = shape.size
             add(geometry, shape.kind, radius=repr(radius), length=repr(length))
         case "mesh":
-            add(
-                geometry,
-                "mesh",
-                filename=mesh_file_name(shape),
-                scale=numbers(shape.size),
-            )
+            name = _mesh_file_name(shape)
+            add(geometry, "mesh", filename=name, scale=numbers(shape.size))
     if shape.colour is not None:
         red, green, blue = shape.colour
         material = add(element, "material", name=f"rgb_{red}_{green}_{blue}")
         add(material, "color", rgba=numbers(fractions_from_colour(shape.colour)))
 
 
-def mesh_file_name(shape: Shape) -> str:
+def _mesh_file_name(shape: Shape) -> str:
     """Return the absolute path of a mesh, or its original name if not found."""
     return str(shape.mesh.absolute()) if shape.mesh is not None else shape.mesh_name
 
@@ -136,17 +124,17 @@ def _add_joint(root: Element, joint: Joint) -> None:
             "dynamics",
             damping=repr(float(joint.damping)),
             friction=repr(float(joint.friction)),
-            armature=repr(float(joint.armature)) if joint.armature else None,
+            armature=_unless_zero(joint.armature),
         )
 
 
 def _add_origin(element: Element, pose: Array) -> None:
-    add(
-        element,
-        "origin",
-        xyz=numbers(pose[:3, 3]),
-        rpy=numbers(rpy_from_rotation(pose[:3, :3])),
-    )
+    rpy = numbers(rpy_from_rotation(pose[:3, :3]))
+    add(element, "origin", xyz=numbers(pose[:3, 3]), rpy=rpy)
+
+
+def _unless_zero(value: float) -> str | None:
+    return repr(float(value)) if value else None
 
 
 def _finite(value: float) -> float:
@@ -154,11 +142,9 @@ def _finite(value: float) -> float:
     return min(max(float(value), -largest), largest)
 
 
-TYPES = {
-    "revolute": "hinge",
-    "continuous": "hinge",
-    "prismatic": "slide",
-    "spherical": "ball",
+MJCF_TYPES = {
+    **{"revolute": "hinge", "continuous": "hinge"},
+    **{"prismatic": "slide", "spherical": "ball"},
 }
 SMALLEST = 1e-15  # mjMINVAL: masses and moments of moving bodies must be larger
 NARROWEST_RANGE = 1e-12  # MuJoCo wants upper limits above lower ones
@@ -170,9 +156,6 @@ def to_mjcf(description: Description) -> str:
     Massless links without shapes between two joints are joined into the link below,
     as a body with several joints. Speed limits are not written: MJCF has none.
     Meshes that MuJoCo cannot read are left out with a comment.
-
-    Args:
-        description: The robot.
 
     Returns:
         The document, numbers in full precision, meshes by their absolute path.
@@ -191,16 +174,9 @@ class _MjcfWriter:
     def __init__(self, description: Description) -> None:
         self.description = description
         self.root = Element("mujoco", model=description.name)
-        add(
-            self.root,
-            "compiler",
-            angle="radian",
-            autolimits="true",
-            inertiafromgeom="false",
-            balanceinertia="false",
-            boundmass="0",
-            boundinertia="0",
-        )
+        off = dict.fromkeys(("inertiafromgeom", "balanceinertia"), "false")
+        bounds = {"boundmass": "0", "boundinertia": "0"}
+        add(self.root, "compiler", angle="radian", autolimits="true", **off, **bounds)
         self.assets = add(self.root, "asset")
         self.mesh_names: dict[tuple[Path, tuple[float, ...]], str] = {}
         self.moving: list[Joint] = []
@@ -224,7 +200,7 @@ class _MjcfWriter:
         if joints or name == self.description.root:
             self.refuse_massless(link)
         if link.inertial is not None and not _is_massless(link.inertial):
-            self.inertial(element, link)
+            self.inertial(element, name, link.inertial)
         for shapes, solid in ((link.visuals, False), (link.collisions, True)):
             for shape in shapes:
                 self.shape(element, shape, solid)
@@ -260,7 +236,7 @@ class _MjcfWriter:
         )
 
     def joint(self, body: Element, joint: Joint, pose_in_body: Array) -> None:
-        if joint.kind not in TYPES:
+        if joint.kind not in MJCF_TYPES:
             raise self.error(
                 f"joint '{joint.name}' is {joint.kind}, which cannot be expressed"
             )
@@ -272,40 +248,37 @@ class _MjcfWriter:
                 f"'{joint.child}' cannot be expressed"
             )
         limited = not ball and joint.kind != "continuous"
+        effort = joint.effort_limit
         self.moving.append(joint)
         add(
             body,
             "joint",
             name=joint.name,
-            type=TYPES[joint.kind],
+            type=MJCF_TYPES[joint.kind],
             pos=numbers(anchor) if np.abs(anchor).max() > 1e-15 else None,
             axis=None if ball else numbers(rotation @ joint.axis),
             range=_range(joint.lower, joint.upper) if limited else None,
-            damping=repr(float(joint.damping)) if joint.damping else None,
-            frictionloss=repr(float(joint.friction)) if joint.friction else None,
-            armature=repr(float(joint.armature)) if joint.armature else None,
-            actuatorfrcrange=None
-            if ball
-            else _range(-joint.effort_limit, joint.effort_limit),
+            damping=_unless_zero(joint.damping),
+            frictionloss=_unless_zero(joint.friction),
+            armature=_unless_zero(joint.armature),
+            actuatorfrcrange=None if ball else _range(-effort, effort),
         )
 
-    def inertial(self, body: Element, link: Link) -> None:
+    def inertial(self, body: Element, link: str, inertial: Inertial) -> None:
         """Write mass, centre of mass and principal moments.
 
         Moments and axes are computed here: MuJoCo refuses ``fullinertia`` of thin
         plates, whose A + B = C it misses by a rounding error.
         """
-        if link.inertial is None:
-            return
-        where = f"{self.description.name}: link '{link.name}'"
-        principal = principal_inertia(link.inertial.inertia_in_link, where)
+        where = f"{self.description.name}: link '{link}'"
+        principal = principal_inertia(inertial.inertia_in_link, where)
         turned = principal.quaternion
         add(
             body,
             "inertial",
-            pos=numbers(link.inertial.com_in_link),
+            pos=numbers(inertial.com_in_link),
             quat=None if turned is None else numbers(wxyz_from_xyzw(turned)),
-            mass=repr(float(link.inertial.mass)),
+            mass=repr(float(inertial.mass)),
             diaginertia=numbers(principal.moments),
         )
 
@@ -368,15 +341,9 @@ class _MjcfWriter:
         if key not in self.mesh_names:
             name = f"{file.stem}_{len(self.mesh_names)}"
             self.mesh_names[key] = name
+            given = {"name": name, "file": str(key[0]), "scale": numbers(scale)}
             # a shell has a centre and axes even where it encloses no volume
-            add(
-                self.assets,
-                "mesh",
-                name=name,
-                file=str(key[0]),
-                scale=numbers(scale),
-                inertia="shell",
-            )
+            add(self.assets, "mesh", **given, inertia="shell")
         return self.mesh_names[key]
 
     def keyframes(self) -> None:
@@ -391,7 +358,7 @@ class _MjcfWriter:
                     qpos += wxyz_from_xyzw(xyzw).tolist()
                 elif (
                     joint.kind == "continuous"
-                    and len(positions.get(joint.name, ())) == 2
+                    and np.size(positions.get(joint.name)) == 2
                 ):
                     cos, sin = positions[joint.name]
                     qpos.append(float(np.arctan2(sin, cos)))

@@ -48,11 +48,15 @@ from equipoise.robot.inertias import Inertial
 from equipoise.rotations import rotation_from_quaternion, transform, xyzw_from_wxyz
 
 # a free joint is the base and never gets here
-KINDS: dict[int, JointKind] = {
-    BALL: "spherical",
-    SLIDE: "prismatic",
-    HINGE: "revolute",
-}
+KINDS: dict[int, JointKind]
+KINDS = {BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
+# mjtTrn, mjtGain, mjtBias: the values of a plain motor on a joint
+ON_JOINT = (0, 1)  # joint, joint in parent
+ON_TENDON = 3
+FIXED_GAIN = 0
+NO_BIAS = 0
+WRAP_JOINT = 1  # mjtWrap: a joint in a fixed tendon
+COUPLED_JOINTS = 2  # mjtEq
 DIVERGED = 1e10  # mjMAXVAL: what MuJoCo calls diverged
 
 
@@ -74,7 +78,7 @@ def read_mjcf(root: Element, path: Path) -> Description:
     """
     check_references(root, path)
     compiled = compile_mjcf(root, path)
-    _refuse_absurd_figures(compiled.model, path)
+    _refuse_absurd_values(compiled.model, path)
     reader = _Reader(compiled, path)
     reader.read()
     notices = (*compiled.notices, *reader.notices, *_left_out(compiled.model, path))
@@ -98,7 +102,7 @@ class _Reader:
         self.notices: list[str] = []
         self.links: list[Link] = []
         self.joints: list[Joint] = []
-        self.efforts = effort_limits(self.model)
+        self.efforts = _effort_limits(self.model)
         self.shapes = ShapeReader(compiled, path)
 
     def read(self) -> None:
@@ -112,12 +116,8 @@ class _Reader:
     def root_body(self) -> int:
         """Find the child of the world that is the robot."""
         model = self.model
-        children = [
-            body for body in range(1, model.nbody) if not model.body_parentid[body]
-        ]
-        jointed = {
-            int(model.body_rootid[body]) for body in model.jnt_bodyid[: model.njnt]
-        }
+        children = [b for b in range(1, model.nbody) if not model.body_parentid[b]]
+        jointed = {int(model.body_rootid[b]) for b in model.jnt_bodyid[: model.njnt]}
         trees = [body for body in children if body in jointed] or children
         if not trees:
             raise RobotFileError(f"{self.path}: has no bodies")
@@ -139,21 +139,17 @@ class _Reader:
                 "it alone floats freely; the others are left out"
             )
         root: int = trees[0]
-        self.notice_base(root)
+        if not self.is_free(root):
+            names = ", ".join(f"'{self.joint_name(j)}'" for j in self.joints_of(root))
+            left_out = f"; its joints to the world ({names}) are left out"
+            self.notices.append(
+                f"body '{self.body_name(root)}' has no free joint and is taken as the "
+                f"floating base{left_out if names else ''}"
+            )
         return root
 
     def is_free(self, body: int) -> bool:
         return any(self.model.jnt_type[j] == FREE for j in self.joints_of(body))
-
-    def notice_base(self, root: int) -> None:
-        if self.is_free(root):
-            return
-        names = ", ".join(f"'{self.joint_name(j)}'" for j in self.joints_of(root))
-        dropped = f"; its joints to the world ({names}) are left out" if names else ""
-        self.notices.append(
-            f"body '{self.body_name(root)}' has no free joint and is taken as the "
-            f"floating base{dropped}"
-        )
 
     def attach(self, body: int) -> None:
         """Add the joints, and the links between them, that carry a body.
@@ -179,15 +175,8 @@ class _Reader:
                 self.links.append(Link(child))
             parent, placement, anchor_before = child, np.eye(4), anchor
         if parent != name:
-            self.joints.append(
-                Joint(
-                    f"{name}__fixed",
-                    "fixed",
-                    parent,
-                    name,
-                    frozen_array(placement @ transform(None, -anchor_before)),
-                )
-            )
+            pose = frozen_array(placement @ transform(None, -anchor_before))
+            self.joints.append(Joint(f"{name}__fixed", "fixed", parent, name, pose))
 
     def pose_at_zero(self, index: int, kind: int) -> Array:
         """Return the joint's own motion at position zero, where ``ref`` is not."""
@@ -207,13 +196,12 @@ class _Reader:
     ) -> Joint:
         model = self.model
         dof = int(model.jnt_dofadr[index])
-        limited = bool(model.jnt_limited[index]) and kind != BALL
         lower, upper = -np.inf, np.inf
-        if limited:
+        if model.jnt_limited[index] and kind != BALL:
             lower, upper = (
                 _unlimited_if_huge(bound) for bound in model.jnt_range[index]
             )
-        armature, damping = reflected(model, index)
+        armature, damping = _reflected(model, index)
         axis = np.array(model.jnt_axis[index]) if kind != BALL else [1.0, 0.0, 0.0]
         return Joint(
             self.joint_name(index),
@@ -279,30 +267,32 @@ def _unlimited_if_huge(bound: float) -> float:
     return float(bound) if abs(bound) < DIVERGED else math.copysign(math.inf, bound)
 
 
-def _refuse_absurd_figures(model: Any, path: Path) -> None:
-    """Refuse infinite and huge figures, which MuJoCo's compiler lets pass."""
-    figures = {
+def _refuse_absurd_values(model: Any, path: Path) -> None:
+    """Refuse infinite and huge values, which MuJoCo's compiler lets pass."""
+    fields_by_kind = {
         "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"),
         "jnt": ("pos", "axis"),
         "dof": ("armature", "damping", "frictionloss"),
         "geom": ("pos", "quat"),
         "actuator": ("gear", "armature", "damping"),
     }
-    for kind, fields in figures.items():
+    for kind, fields in fields_by_kind.items():
         for field in fields:
             if not (np.abs(getattr(model, f"{kind}_{field}")) < DIVERGED).all():
                 raise RobotFileError(f"{path}: a {kind} has an impossible {field}")
-    if not (np.abs(model.qpos0) < DIVERGED).all():
-        raise RobotFileError(f"{path}: a joint has an impossible ref")
-    if not (np.abs(model.key_qpos) < DIVERGED).all():
-        raise RobotFileError(f"{path}: a keyframe has an impossible qpos")
+    for values, what in (
+        (model.qpos0, "a joint has an impossible ref"),
+        (model.key_qpos, "a keyframe has an impossible qpos"),
+    ):
+        if not (np.abs(values) < DIVERGED).all():
+            raise RobotFileError(f"{path}: {what}")
     for field in ("jnt_range", "jnt_actfrcrange", "actuator_forcerange"):
         if np.isnan(getattr(model, field)).any():
             raise RobotFileError(f"{path}: an entry of {field} is not a number")
 
 
 def _left_out(model: Any, path: Path) -> list[str]:
-    """Say what a tree of links and joints cannot hold."""
+    """Return a notice for each thing that a tree of links and joints cannot hold."""
     mujoco = import_mujoco(f"{path}: reading MJCF")
     notices = []
     kinds = Counter(mujoco.mjtEq(int(kind)).name for kind in model.eq_type)
@@ -322,36 +312,27 @@ def _left_out(model: Any, path: Path) -> list[str]:
     return notices
 
 
-# mjtTrn, mjtGain, mjtBias: the values of a plain motor on a joint
-ON_JOINT = (0, 1)  # joint, joint in parent
-ON_TENDON = 3
-FIXED_GAIN = 0
-NO_BIAS = 0
-WRAP_JOINT = 1  # mjtWrap: a fixed tendon's share of a joint
-COUPLED_JOINTS = 2  # mjtEq
-
-
-def effort_limits(model: Any) -> Array:
+def _effort_limits(model: Any) -> Array:
     """Return the largest torque or force of each joint [Nm or N], shape (njnt,).
 
-    It is what the joint's actuators can give together (their force range, or for
-    plain motors their control range times gain), at most the joint's own actuator
-    force range; infinite where neither is limited.
+    It is the sum over the joint's actuators (their force range, or for plain motors
+    their control range times gain), at most the joint's own actuator force range;
+    infinite where neither is limited.
 
-    A joint that nothing drives is passive, its limit is zero. It counts as driven,
+    A joint without actuator is passive, its limit is zero. It counts as actuated,
     without a limit, if the file has no actuators at all (then it says nothing about
-    them), if a driven tendon pulls it, if an equality couples it to another joint, or
-    if actuators act in ways that do not name joints (on sites, bodies, by cranks).
+    them), if an actuated tendon pulls it, if an equality couples it to another joint,
+    or if actuators act in ways that do not name joints (on sites, bodies, by cranks).
     """
     given: Array = np.zeros(model.njnt)
-    driven = np.zeros(model.njnt, dtype=bool)
+    actuated = np.zeros(model.njnt, dtype=bool)
     for actuator in range(model.nactuator):
         if model.actuator_trntype[actuator] in ON_JOINT:
             joint = int(model.actuator_trnid[actuator, 0])
             gear = abs(float(model.actuator_gear[model.actuator_outadr[actuator], 0]))
             given[joint] += gear * _largest_force(model, actuator)
-            driven[joint] = True
-    given[~driven & _may_be_driven(model)] = np.inf
+            actuated[joint] = True
+    given[~actuated & _may_be_actuated(model)] = np.inf
     own = np.where(
         model.jnt_actfrclimited.astype(bool),
         np.abs(model.jnt_actfrcrange).max(axis=1, initial=0.0),
@@ -361,8 +342,8 @@ def effort_limits(model: Any) -> Array:
     return limits
 
 
-def _may_be_driven(model: Any) -> NDArray[np.bool_]:
-    """Say of each joint whether it may be driven otherwise than by an own actuator."""
+def _may_be_actuated(model: Any) -> NDArray[np.bool_]:
+    """Say of each joint whether anything but an actuator of its own may move it."""
     may = np.zeros(model.njnt, dtype=bool)
     if not model.nactuator:
         return ~may
@@ -372,26 +353,17 @@ def _may_be_driven(model: Any) -> NDArray[np.bool_]:
             continue
         if kind != ON_TENDON:
             return np.ones(model.njnt, dtype=bool)
-        joints = _joints_of_tendon(model, int(model.actuator_trnid[actuator, 0]))
-        if not joints:
+        tendon = int(model.actuator_trnid[actuator, 0])
+        start = int(model.tendon_adr[tendon])
+        wraps = slice(start, start + int(model.tendon_num[tendon]))
+        joints = model.wrap_objid[wraps][model.wrap_type[wraps] == WRAP_JOINT]
+        if not len(joints):  # a tendon through space
             return np.ones(model.njnt, dtype=bool)
         may[joints] = True
     for equality in np.flatnonzero(model.eq_type == COUPLED_JOINTS):
-        for joint in (model.eq_obj1id[equality], model.eq_obj2id[equality]):
-            if joint >= 0:
-                may[joint] = True
+        coupled = (model.eq_obj1id[equality], model.eq_obj2id[equality])
+        may[[joint for joint in coupled if joint >= 0]] = True
     return may
-
-
-def _joints_of_tendon(model: Any, tendon: int) -> list[int]:
-    """Return the joints that a fixed tendon adds up; none for one through space."""
-    start = int(model.tendon_adr[tendon])
-    wraps = range(start, start + int(model.tendon_num[tendon]))
-    return [
-        int(model.wrap_objid[wrap])
-        for wrap in wraps
-        if model.wrap_type[wrap] == WRAP_JOINT
-    ]
 
 
 def _largest_force(model: Any, actuator: int) -> float:
@@ -410,7 +382,7 @@ def _largest_force(model: Any, actuator: int) -> float:
     return min(forces)
 
 
-def reflected(model: Any, joint: int) -> tuple[float, float]:
+def _reflected(model: Any, joint: int) -> tuple[float, float]:
     """Return armature and damping that an actuator adds to a joint, gear included."""
     actuator = int(model.jnt_actuatorid[joint])
     if actuator < 0:

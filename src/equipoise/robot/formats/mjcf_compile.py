@@ -30,6 +30,18 @@ STAND_IN_FACES = (
     *(1, 5, 7, 1, 7, 3),
 )
 
+FOLDER_ATTRIBUTES = ("meshdir", "texturedir", "assetdir")
+UNSUPPORTED = {
+    "plugin": "plugins run code of their own",
+    "extension": "plugins run code of their own",
+    "flexcomp": "soft bodies have no place in a tree of rigid links",
+    "flex": "soft bodies have no place in a tree of rigid links",
+}
+# above what equipoise.robot.description allows, so that its own exports are read back
+DEEPEST_NESTING = 250
+MOST_COPIES = 10_000
+MOST_DOCUMENTS = 100
+
 # MuJoCo's log settings and Python's warning filters are global to the process.
 _LOG_LOCK = threading.Lock()
 
@@ -78,7 +90,11 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
                 files[name] = content
                 spec = mujoco.MjSpec.from_file(name, vfs=files)
             dropped = _drop_decoration(mujoco, spec, path)
-            _keep_everything_else(mujoco, spec)
+            # switch off what the compiler would merge away or compute at length
+            spec.compiler.fusestatic = False
+            spec.compiler.discardvisual = False
+            spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
+            spec.nkey = len(spec.keys)
             files_of_meshes = _stand_in_for_meshes(mujoco, spec)
             model = spec.compile()
     except failures as error:
@@ -93,7 +109,7 @@ def import_mujoco(what: str, kind: type[EquipoiseError] = RobotFileError) -> Any
     """Return the module ``mujoco``, which is an optional dependency.
 
     Args:
-        what: That needs it: for the message.
+        what: What needs it, for the message.
         kind: The error that is raised.
 
     Raises:
@@ -109,9 +125,6 @@ def import_mujoco(what: str, kind: type[EquipoiseError] = RobotFileError) -> Any
 @contextmanager
 def quiet_mujoco(mujoco: Any) -> Iterator[list[str]]:
     """Keep MuJoCo from printing and from writing ``MUJOCO_LOG.TXT``.
-
-    Args:
-        mujoco: The module.
 
     Yields:
         A list that holds MuJoCo's warnings once the block has ended.
@@ -133,14 +146,6 @@ def quiet_mujoco(mujoco: Any) -> Iterator[list[str]]:
 def one_line(message: object) -> str:
     """Return a message without its line breaks."""
     return " ".join(str(message).split())
-
-
-def _keep_everything_else(mujoco: Any, spec: Any) -> None:
-    """Switch off what the compiler would merge away or compute at length."""
-    spec.compiler.fusestatic = False
-    spec.compiler.discardvisual = False
-    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
-    spec.nkey = len(spec.keys)
 
 
 def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | None, ...]:
@@ -187,7 +192,7 @@ def _decides_inertia(mujoco: Any, geom: Any, spec: Any) -> bool:
 
 
 def _drop_decoration(mujoco: Any, spec: Any, path: Path) -> list[str]:
-    """Remove textures, skins, height fields and missing meshes; say what matters."""
+    """Remove textures, skins, height fields and missing meshes; return notices."""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for decoration in (*spec.textures, *spec.skins):
@@ -202,7 +207,11 @@ def _drop_decoration(mujoco: Any, spec: Any, path: Path) -> list[str]:
     for geom in list(spec.geoms):
         if geom.meshname in missing:
             file = missing[geom.meshname]
-            _refuse_if_inertia_needs(mujoco, geom, file, spec, path)
+            if _decides_inertia(mujoco, geom, spec):
+                raise RobotFileError(
+                    f"{path}: mesh file '{file}' was not found, and the inertia of "
+                    f"body '{geom.parent.name}' depends on it"
+                )
             left_out.add(file)
             spec.delete(geom)
         elif geom.hfieldname in fields:
@@ -220,29 +229,6 @@ def _mesh_path(spec: Any, mesh: Any) -> Path:
     name = os.path.basename(mesh.file) if spec.strippath else mesh.file
     folder = mesh.compiler.meshdir or spec.compiler.meshdir or ""
     return Path(spec.modelfiledir, folder, name)
-
-
-def _refuse_if_inertia_needs(
-    mujoco: Any, geom: Any, file: str, spec: Any, path: Path
-) -> None:
-    if _decides_inertia(mujoco, geom, spec):
-        raise RobotFileError(
-            f"{path}: mesh file '{file}' was not found, and the inertia of body "
-            f"'{geom.parent.name}' depends on it"
-        )
-
-
-FOLDER_ATTRIBUTES = ("meshdir", "texturedir", "assetdir")
-UNSUPPORTED = {
-    "plugin": "plugins run code of their own",
-    "extension": "plugins run code of their own",
-    "flexcomp": "soft bodies have no place in a tree of rigid links",
-    "flex": "soft bodies have no place in a tree of rigid links",
-}
-# above what equipoise.robot.description allows, so that its own exports are read back
-DEEPEST_NESTING = 250
-MOST_COPIES = 10_000
-MOST_DOCUMENTS = 100
 
 
 def check_references(root: Element, path: Path) -> None:

@@ -7,7 +7,7 @@ Joints are matched by name, so their order may differ. Otherwise the layouts dif
   angular velocity is in base axes in both;
 - joints without limits: Pinocchio (cos θ, sin θ), MuJoCo the angle θ.
 
-This is the one place that knows these conventions.
+Only this module knows these conventions.
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ def from_mujoco(
         qvel: Velocities, shape (nv,) or (n, nv) of the MuJoCo model.
 
     Raises:
-        NameNotFoundError: If the MuJoCo model lacks a joint of the robot.
-        EquipoiseError: If a joint is of another type there, or the base is fixed.
-        ShapeError: If qpos or qvel has a wrong shape.
+        EquipoiseError: As :func:`to_mujoco`.
     """
     widths = int(mj_model.nq), int(mj_model.nv)
     qpos, qvel = _checked(qpos, qvel, *widths, ("qpos", "qvel"))

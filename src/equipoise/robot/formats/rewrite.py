@@ -27,15 +27,16 @@ from equipoise.robot.inertias import (
 )
 from equipoise.rotations import rotation_from_rpy, wxyz_from_xyzw
 
-INERTIA_KEYS = (
-    ("ixx", 0, 0),
-    ("ixy", 0, 1),
-    ("ixz", 0, 2),
-    ("iyy", 1, 1),
-    ("iyz", 1, 2),
-    ("izz", 2, 2),
+# Entries of a URDF inertia: their key, row and column.
+INERTIA_KEYS = tuple(
+    (f"i{'xyz'[i]}{'xyz'[j]}", i, j) for i in range(3) for j in range(i, 3)
 )
-WRITTEN_INERTIA = 1e-9  # share of the largest entry, after MuJoCo diagonalised it
+WRITTEN_INERTIA = 1e-9  # relative to the largest entry, once MuJoCo diagonalised it
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+INERTIAS = ("fullinertia", "diaginertia")
+# With these, MuJoCo numbers bodies otherwise than this file's order.
+RENUMBERING = ("include", "replicate", "attach", "flexcomp")
+THIN = 1e-9
 
 
 def rewrite_urdf(
@@ -73,7 +74,7 @@ def rewrite_urdf(
         if name not in nodes:
             raise NameNotFoundError("link", name, nodes, str(path))
         current = _inertial_of(before, name)
-        if not same_inertial(current, wanted):
+        if not _same_inertial(current, wanted):
             _edit_link(editor, nodes[name], current, wanted)
     content = editor.result()
     if content != original:
@@ -113,7 +114,7 @@ def rewrite_mjcf(
         if name not in before.link_by_name:
             raise NameNotFoundError("link", name, before.link_by_name, str(path))
         current = _inertial_of(before, name)
-        if same_inertial(current, wanted):
+        if _same_inertial(current, wanted):
             continue
         if name not in nodes:
             raise RobotFileError(
@@ -131,7 +132,7 @@ def rewrite_mjcf(
     return content
 
 
-def same_inertial(
+def _same_inertial(
     one: Inertial | None, other: Inertial | None, tolerance: float = SAME_INERTIA
 ) -> bool:
     """Whether two inertials are equal, the inertia but for rounding."""
@@ -175,25 +176,18 @@ def _edit_link(
     if mass is not None and current.mass != wanted.mass:
         editor.set_attribute(mass, "value", numbers([wanted.mass]))
     if not same_inertia(current.inertia_in_link, wanted.inertia_in_link):
+        rotation = rotation_from_rpy([float(word) for word in rpy.split()])
+        local = rotation.T @ wanted.inertia_in_link @ rotation
+        rounding = SAME_INERTIA * float(np.abs(wanted.inertia_in_link).max())
         if inertia is None:
-            rotation = rotation_from_rpy([float(word) for word in rpy.split()])
-            missing.append(
-                _inertia_line(rotation.T @ wanted.inertia_in_link @ rotation)
-            )
+            missing.append(_inertia_line(local))
         else:
-            _edit_urdf_inertia(editor, inertia, rpy, wanted.inertia_in_link)
+            for key, row, column in INERTIA_KEYS:
+                value = float(local[row, column])
+                if abs(float(inertia.attributes.get(key, "0")) - value) > rounding:
+                    editor.set_attribute(inertia, key, numbers([value]))
     if missing:
         editor.insert_first(element, missing)
-
-
-def _edit_urdf_inertia(editor: XmlEditor, node: Node, rpy: str, wanted: Array) -> None:
-    rotation = rotation_from_rpy([float(word) for word in rpy.split()])
-    local = rotation.T @ wanted @ rotation
-    rounding = SAME_INERTIA * float(np.abs(wanted).max())
-    for key, row, column in INERTIA_KEYS:
-        value = float(local[row, column])
-        if abs(float(node.attributes.get(key, "0")) - value) > rounding:
-            editor.set_attribute(node, key, numbers([value]))
 
 
 def _inertial_lines(inertial: Inertial) -> list[str]:
@@ -219,20 +213,13 @@ def _verify(
     for name in after.link_by_name:
         wanted = inertials.get(name, _inertial_of(before, name))
         found = _inertial_of(after, name)
-        if not same_inertial(found, wanted, WRITTEN_INERTIA):
+        if not _same_inertial(found, wanted, WRITTEN_INERTIA):
             raise EquipoiseError(
                 f"{path}: the inertial of link '{name}' does not read back as "
                 "written; in MJCF, the compiler settings inertiafromgeom, "
                 "settotalmass, boundmass, boundinertia and balanceinertia change "
                 "what is written"
             )
-
-
-ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-INERTIAS = ("fullinertia", "diaginertia")
-# With these, MuJoCo numbers bodies otherwise than this file's order.
-RENUMBERING = ("include", "replicate", "attach", "flexcomp")
-THIN = 1e-9
 
 
 def _body_nodes(root: Node) -> dict[str, Node]:

@@ -1,6 +1,8 @@
-"""Plain trees in TOML into a Description, for robots that no DH table fits.
+"""Robots written as TOML: DH limbs, or plain links and joints, and settings.
 
-Frames follow URDF: a link's frame is that of the joint above it at zero position::
+DH limbs are described in :mod:`equipoise.robot.formats.dh`. In plain trees, for
+robots that no DH table fits, frames follow URDF: a link's frame is that of the joint
+above it at zero position::
 
     [[links]]
     name = "thigh"
@@ -48,6 +50,10 @@ from equipoise.robot.formats.toml_table import (
     read_pose,
 )
 
+JOINT_KEYS = (
+    *("name", "kind", "parent", "child", *POSE_KEYS, "axis", "limits", "pitch"),
+    *("velocity_limit", "effort_limit", "damping", "friction", "armature"),
+)
 MODEL_KEYS = ("name", "base", "dh", "links", "joints")
 
 
@@ -90,12 +96,6 @@ def split_robot_table(
     if "links" in table:
         return read_tree_toml(table, source), settings
     raise RobotFileError(f"{source}: holds no robot: neither [dh.LIMB] nor [[links]]")
-
-
-JOINT_KEYS = (
-    *("name", "kind", "parent", "child", *POSE_KEYS, "axis", "limits", "pitch"),
-    *("velocity_limit", "effort_limit", "damping", "friction", "armature"),
-)
 
 
 def read_tree_toml(table: Mapping[str, Any], source: str) -> Description:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -25,6 +26,7 @@ from equipoise.robot.description import (
     JointKind,
     Link,
     Shape,
+    ShapeKind,
     check_tree,
     checked_name,
     colour_from_fractions,
@@ -75,18 +77,18 @@ def read_colour(material: Element) -> Colour | None:
 
 
 def _without_explicit_floating_base(description: Description) -> Description:
-    """Drop a massless ``world`` above a floating joint: the base floats anyway."""
+    """Drop a massless ``world`` above a floating joint: every base floats."""
     below = description.joints_below[description.root]
     world = description.link_by_name[description.root]
     if len(below) != 1 or below[0].kind != "floating" or world.inertial is not None:
         return description
     joint = below[0]
-    return Description(
-        description.name,
-        tuple(link for link in description.links if link is not world),
-        tuple(other for other in description.joints if other is not joint),
-        joint.child,
-        (
+    return replace(
+        description,
+        links=tuple(link for link in description.links if link is not world),
+        joints=tuple(other for other in description.joints if other is not joint),
+        root=joint.child,
+        notices=(
             *description.notices,
             f"joint '{joint.name}' is taken as the floating base; "
             f"the massless link '{world.name}' above it is left out",
@@ -163,40 +165,39 @@ class _Reader:
 
     def shape(self, element: Element, pose: Array, where: str) -> Shape | None:
         size: tuple[float, ...]
+        kind: ShapeKind
         match element.tag:
             case "box":
-                size = self.vector(element, "size", 3, where + ", box size")
-                self.refuse_negative("box", size, where)
-                return Shape("box", size, pose)
+                kind, size = (
+                    "box",
+                    self.vector(element, "size", 3, f"{where}, box size"),
+                )
             case "sphere":
-                size = (self.number(element, "radius", where + ", sphere radius"),)
-                self.refuse_negative("sphere", size, where)
-                return Shape("sphere", size, pose)
-            case "cylinder" | "capsule" as kind:
+                kind = "sphere"
+                size = (self.number(element, "radius", f"{where}, sphere radius"),)
+            case "cylinder" | "capsule":
+                kind = "cylinder" if element.tag == "cylinder" else "capsule"
                 size = (
                     self.number(element, "radius", f"{where}, {kind} radius"),
                     self.number(element, "length", f"{where}, {kind} length"),
                 )
-                self.refuse_negative(kind, size, where)
-                return Shape(
-                    "cylinder" if kind == "cylinder" else "capsule", size, pose
-                )
             case "mesh":
                 name = element.get("filename", "")
-                scale = self.vector(
-                    element, "scale", 3, where + ", mesh scale", (1.0, 1.0, 1.0)
-                )
+                one = (1.0, 1.0, 1.0)
+                scale = self.vector(element, "scale", 3, f"{where}, mesh scale", one)
                 if 0.0 in scale:
                     raise self.error(f"{where} has a mesh whose scale holds a zero")
                 return Shape("mesh", scale, pose, resolve_mesh(name, self.path), name)
-        self.notices.append(f"{where}: shape '{element.tag}' is not known and left out")
-        return None
-
-    def refuse_negative(self, kind: str, size: tuple[float, ...], where: str) -> None:
+            case _:
+                self.notices.append(
+                    f"{where}: shape '{element.tag}' is not known and left out"
+                )
+                return None
         # zero stays: files for Drake mark contact points by spheres without radius
         if min(size) < 0.0:
             values = " ".join(f"{value:g}" for value in size)
             raise self.error(f"{where} has a {kind} of negative size {values}")
+        return Shape(kind, size, pose)
 
     def joint(self, element: Element) -> Joint:
         name = element.get("name")
@@ -204,9 +205,12 @@ class _Reader:
             raise self.error("a joint has no name")
         where = f"joint '{name}'"
         kind = self.kind(element, where)
-        parent, child = (
-            self.reference(element, end, where) for end in ("parent", "child")
-        )
+        ends = []
+        for end in ("parent", "child"):
+            link = element.find(end)
+            if link is None or not link.get("link"):
+                raise self.error(f"{where} has no {end} link")
+            ends.append(link.get("link", ""))
         limit = element.find("limit")
         lower, upper = -math.inf, math.inf
         velocity = effort = math.inf
@@ -223,18 +227,20 @@ class _Reader:
         dynamics = element.find("dynamics")
         damping = friction = armature = 0.0
         if dynamics is not None:
-            damping = self.number(dynamics, "damping", where, 0.0)
-            friction = self.number(dynamics, "friction", where, 0.0)
-            armature = self.number(dynamics, "armature", where, 0.0)
-        pitch_element = element.find("pitch")
-        if kind == "helical" and pitch_element is None:
+            damping, friction, armature = (
+                self.number(dynamics, key, where, 0.0)
+                for key in ("damping", "friction", "armature")
+            )
+        pitch_element, pitch = element.find("pitch"), 0.0
+        if pitch_element is not None:
+            pitch = self.number(pitch_element, "value", where + ", pitch")
+        elif kind == "helical":
             raise self.error(f"{where} is helical and needs <pitch value=.../>")
         mimic = element.find("mimic")
         return Joint(
             name,
             kind,
-            parent,
-            child,
+            *ends,
             self.origin(element, where),
             self.axis(element, kind, where),
             lower,
@@ -244,14 +250,12 @@ class _Reader:
             damping,
             friction,
             armature,
-            0.0
-            if pitch_element is None
-            else self.number(pitch_element, "value", where + ", pitch"),
+            pitch,
             None if mimic is None else mimic.get("joint"),
         )
 
     def magnitude(self, limit: Element, key: str, where: str) -> float:
-        """Return a limit of speed or effort; -1 is written for none, as in Atlas."""
+        """Return a limit of speed or torque; -1 is written for none, as in Atlas."""
         value = self.number(limit, key, where, math.inf, finite=False)
         if value >= 0.0:
             return value
@@ -263,20 +267,12 @@ class _Reader:
     def kind(self, element: Element, where: str) -> JointKind:
         text = element.get("type", "")
         kind = KIND_ALIASES.get(text, text)
-        for known in JOINT_KINDS:
-            if kind == known:
-                return known
+        if kind in JOINT_KINDS:
+            return cast(JointKind, kind)
         raise self.error(
             f"{where} is of type '{text}', which is not supported; "
             f"supported are {', '.join(JOINT_KINDS)}"
         )
-
-    def reference(self, element: Element, end: str, where: str) -> str:
-        link = element.find(end)
-        name = None if link is None else link.get("link")
-        if not name:
-            raise self.error(f"{where} has no {end} link")
-        return name
 
     def axis(self, element: Element, kind: JointKind, where: str) -> Array:
         axis_element = element.find("axis")
@@ -307,11 +303,9 @@ class _Reader:
         where: str,
         default: tuple[float, ...] | None = None,
     ) -> tuple[float, ...]:
-        text = element.get(key)
-        if text is None:
-            if default is not None:
-                return default
-            raise self.error(f"{where} is missing")
+        if default is not None and element.get(key) is None:
+            return default
+        text = self.text(element, key, where)
         values = tuple(self.to_float(word, where) for word in text.split())
         if len(values) != count:
             raise self.error(f"{where} needs {count} numbers, has '{text}'")
@@ -326,15 +320,19 @@ class _Reader:
         *,
         finite: bool = True,
     ) -> float:
-        text = element.get(key)
-        if text is None:
-            if default is not None:
-                return default
-            raise self.error(f"{where} is missing")
+        if default is not None and element.get(key) is None:
+            return default
+        text = self.text(element, key, where)
         value = self.to_float(text, f"{where}, {key}", finite=finite)
         # urdfdom refuses "inf", so exporters write the largest number for it
         unlimited = not finite and abs(value) > LARGEST
         return math.copysign(math.inf, value) if unlimited else value
+
+    def text(self, element: Element, key: str, where: str) -> str:
+        text = element.get(key)
+        if text is None:
+            raise self.error(f"{where} is missing")
+        return text
 
     def to_float(self, text: str, where: str, *, finite: bool = True) -> float:
         try:

@@ -19,10 +19,10 @@ from equipoise.errors import EquipoiseError, RobotFileError
 from equipoise.robot.description import Description, check_inertials
 from equipoise.robot.formats.export import to_mjcf, to_urdf
 from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf
+from equipoise.robot.formats.settings import ACTUATOR_KEYS
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Actuator, Limb, Sole
 from equipoise.rotations import rpy_from_rotation
 
 Rewrite = Callable[[bytes, Mapping[str, Inertial], Path], bytes]
@@ -38,8 +38,8 @@ def write_urdf(
     """Write a robot as URDF, whole or not at all.
 
     If the robot came from a URDF file, that file is copied with nothing changed but
-    inertial entries; paths in it stay as they are, so relative mesh paths hold only
-    in its own folder. Any other robot is written as a new document.
+    inertial entries; relative mesh paths in it hold only in its own folder. Any other
+    robot is written as a new document.
 
     Args:
         robot: The robot.
@@ -49,7 +49,8 @@ def write_urdf(
 
     Raises:
         NameNotFoundError: If there is no link of a name.
-        RobotFileError: If a mass or inertia is not possible, or ``source`` is no URDF.
+        RobotFileError: If a mass or inertia is not possible, or ``source`` is not
+            a URDF file.
         EquipoiseError: If the file cannot be written.
     """
     _write(robot, Path(path), "robot", source, inertials, rewrite_urdf, to_urdf)
@@ -64,8 +65,8 @@ def write_mjcf(
     """Write a robot as MJCF, whole or not at all.
 
     If the robot came from an MJCF file, that file is copied with nothing changed but
-    inertial entries; paths in it stay as they are, so relative includes and meshes
-    hold only in its own folder. Any other robot is written as a new document.
+    inertial entries; relative includes and meshes in it hold only in its own folder.
+    Any other robot is written as a new document.
 
     Args:
         robot: The robot.
@@ -74,10 +75,8 @@ def write_mjcf(
         inertials: Mass distribution by link name; the robot's own by default.
 
     Raises:
-        NameNotFoundError: If there is no link of a name.
-        RobotFileError: If a mass or inertia is not possible, or ``source`` is no MJCF.
+        EquipoiseError: As :func:`write_urdf`.
         ExportError: If a new document cannot express the robot.
-        EquipoiseError: If the file cannot be written.
     """
     _write(robot, Path(path), "mujoco", source, inertials, rewrite_mjcf, to_mjcf)
 
@@ -88,7 +87,7 @@ def export_robot(
     """Write a robot as a new document, with its settings in a TOML beside it.
 
     Args:
-        robot: The robot.
+        robot: What to write.
         path: The file to write, ending in ``.urdf``, or in ``.xml`` or ``.mjcf``.
         replace: Whether files that exist may be replaced.
 
@@ -134,28 +133,26 @@ def _write(
     check_inertials(description, inertials, robot.name)
     if source is not None:
         file: Path | None = Path(source)
-        original = read_bytes(Path(source))
-        if parse_xml(original, Path(source)).tag != root_tag:
+        if parse_xml(read_bytes(Path(source)), Path(source)).tag != root_tag:
             raise RobotFileError(f"{source}: is not a file with root <{root_tag}>")
     else:
-        file, original = _own_source(robot, root_tag)
+        file = robot.source if _own_file_is(robot, root_tag) else None
     if file is not None:
-        content = rewrite(original, inertials, file)
+        content = rewrite(read_bytes(file), inertials, file)
     else:
         content = export(description.with_inertials(inertials)).encode()
     write_bytes_atomically(path, content)
 
 
-def _own_source(robot: Robot, root_tag: str) -> tuple[Path | None, bytes]:
-    """Return the robot's file and content if it is still there and of the format."""
+def _own_file_is(robot: Robot, root_tag: str) -> bool:
+    """Whether the robot's file is still there and of the format."""
     if robot.source is None or not robot.source.is_file():
-        return None, b""
+        return False
     original = read_bytes(robot.source)
     try:
-        tag = parse_xml(original, robot.source).tag
-    except RobotFileError:  # a table of DH parameters, not XML
-        return None, b""
-    return (robot.source, original) if tag == root_tag else (None, b"")
+        return parse_xml(original, robot.source).tag == root_tag
+    except RobotFileError:  # a TOML file, not XML
+        return False
 
 
 def to_settings_toml(robot: Robot) -> str:
@@ -169,11 +166,18 @@ def to_settings_toml(robot: Robot) -> str:
     lines += [f"forward = {_numbers(rotation[0])}", f"up = {_numbers(rotation[2])}"]
     for limb in robot.limbs.values():
         if limb.kind in ("leg", "arm"):
-            lines += _limb(limb)
+            lines += ["", f"[limbs.{limb.name}]", f"joints = {_texts(limb.joints)}"]
     for sole in robot.soles.values():
-        lines += _sole(sole)
+        pose = sole.transform_sole_to_link
+        corners = ", ".join(_numbers(corner) for corner in sole.polygon_in_sole)
+        lines += ["", f"[soles.{sole.side}]", f"link = {json.dumps(sole.link)}"]
+        lines.append(f"xyz = {_numbers(pose[:3, 3])}")
+        lines.append(f"rpy = {_numbers(rpy_from_rotation(pose[:3, :3]))}")
+        lines.append(f"polygon = [{corners}]")
     for actuator in robot.actuators:
-        lines += _actuator(actuator)
+        lines += ["", f"[actuators.{_key(actuator.joint)}]"]
+        parameters = {key: float(getattr(actuator, key)) for key in ACTUATOR_KEYS}
+        lines += [f"{k} = {v!r}" for k, v in parameters.items() if math.isfinite(v)]
     for name, q in robot.postures.items():
         lines += ["", f"[postures.{_key(name)}]"]
         for joint, joint_name in zip(
@@ -186,39 +190,6 @@ def to_settings_toml(robot: Robot) -> str:
                 values = np.arctan2(values[1:], values[:1])
             lines.append(f"{_key(joint_name)} = {_numbers(values)}")
     return "\n".join(lines) + "\n"
-
-
-def _limb(limb: Limb) -> list[str]:
-    return ["", f"[limbs.{limb.name}]", f"joints = {_texts(limb.joints)}"]
-
-
-def _sole(sole: Sole) -> list[str]:
-    pose = sole.transform_sole_to_link
-    corners = ", ".join(_numbers(corner) for corner in sole.polygon_in_sole)
-    return [
-        "",
-        f"[soles.{sole.side}]",
-        f"link = {json.dumps(sole.link)}",
-        f"xyz = {_numbers(pose[:3, 3])}",
-        f"rpy = {_numbers(rpy_from_rotation(pose[:3, :3]))}",
-        f"polygon = [{corners}]",
-    ]
-
-
-def _actuator(actuator: Actuator) -> list[str]:
-    figures = {
-        "rotor_inertia": actuator.rotor_inertia,
-        "viscous_friction": actuator.viscous_friction,
-        "coulomb_friction": actuator.coulomb_friction,
-        "effort_limit": actuator.effort_limit,
-        "velocity_limit": actuator.velocity_limit,
-    }
-    lines = [
-        f"{key} = {float(value)!r}"
-        for key, value in figures.items()
-        if math.isfinite(value)
-    ]
-    return ["", f"[actuators.{_key(actuator.joint)}]", *lines]
 
 
 def _key(name: str) -> str:

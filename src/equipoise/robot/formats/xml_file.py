@@ -1,7 +1,7 @@
-"""XML in and out.
+"""XML files: read, written, and edited in place.
 
-What strangers wrote is read bounded, without entities, with errors on one line; what
-is written keeps every bit of its numbers.
+Files of unknown origin are read up to a size, without entities, with errors on one
+line. Numbers are written to their last bit. Edits leave every other byte as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from defusedxml.ElementTree import fromstring
 from equipoise.errors import RobotFileError
 
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
+ENCODINGS = ("utf-8", "us-ascii", "ascii")
+# a quoted value may hold ">", "/" and what looks like another attribute
+_START_TAG = re.compile(rb"""<[^"'>]*(?:(?:"[^"]*"|'[^']*')[^"'>]*)*>""")
+_ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -96,12 +100,6 @@ def document(root: Element) -> str:
     return f'<?xml version="1.0"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-ENCODINGS = ("utf-8", "us-ascii", "ascii")
-# a quoted value may hold ">", "/" and what looks like another attribute
-_START_TAG = re.compile(rb"""<[^"'>]*(?:(?:"[^"]*"|'[^']*')[^"'>]*)*>""")
-_ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-
-
 @dataclass(eq=False)
 class Node:
     """One element and where its tags lie in the file.
@@ -146,11 +144,7 @@ class XmlEditor:
     """
 
     def __init__(self, original: bytes, path: Path) -> None:
-        """Find every element.
-
-        Args:
-            original: The whole file.
-            path: Named in messages.
+        """Find every element; ``path`` is named in messages.
 
         Raises:
             RobotFileError: If it is not safe, well-formed XML in UTF-8.
