@@ -13,7 +13,7 @@ import pinocchio as pin
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.anatomy.checks import find_warnings
-from equipoise.robot.anatomy.limbs import Pairs, find_pairs, is_upright, share_out
+from equipoise.robot.anatomy.limbs import Pairs, assign_limbs, find_pairs, is_upright
 from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.posture import (
     Orientation,
@@ -29,6 +29,7 @@ from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
 from equipoise.robot.anatomy.soles import find_sole, placement_in_body
 from equipoise.robot.description import Description, Joint
 from equipoise.robot.formats.settings import (
+    ACTUATOR_KEYS,
     LIMBS,
     SIDES,
     ActuatorSettings,
@@ -44,6 +45,8 @@ from equipoise.robot.pinocchio_model import build_model, moving_joint_id
 STANDING_NAMES = ("standing", "stand", "home")
 LEVEL_TILT = 1e-3  # rad
 LEVEL_HEIGHT = 1e-3  # m
+# Where an actuator parameter came from.
+NOT_GIVEN, ROBOT_FILE = "not given", "robot file"
 
 
 def assemble(
@@ -95,7 +98,7 @@ class _Assembly:
             for n in self.standing_names[:1]
         ]
         soles, legs = self.find_soles(skeletons, pairs.legs, orientation.forward)
-        limbs = share_out(
+        limbs = assign_limbs(
             skeleton,
             legs,
             pairs.arms,
@@ -318,10 +321,6 @@ def _by_side(paths: Mapping[str, BodyPath]) -> dict[Side, BodyPath]:
     return {side: path for side in SIDES for n, path in paths.items() if side in n}
 
 
-NOT_GIVEN = "not given"
-ROBOT_FILE = "robot file"
-
-
 def find_actuators(
     description: Description, settings: Settings
 ) -> tuple[Actuator, ...]:
@@ -343,12 +342,10 @@ def find_actuators(
 
 
 def _actuator(joint: Joint, layers: tuple[ActuatorSettings, ...]) -> Actuator:
-    parameters = {
-        "rotor_inertia": joint.armature,
-        "viscous_friction": joint.damping,
-        "coulomb_friction": joint.friction,
-        "effort_limit": joint.effort_limit,
-        "velocity_limit": joint.velocity_limit,
+    file_keys = ("armature", "damping", "friction", "effort_limit", "velocity_limit")
+    parameters: dict[str, float] = {
+        key: getattr(joint, file_key)
+        for key, file_key in zip(ACTUATOR_KEYS, file_keys, strict=True)
     }
     silent = (0.0, math.inf)
     origins = {

@@ -8,7 +8,7 @@ that configurations can be passed between both.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +22,8 @@ from equipoise.robot.inertias import Inertial
 AXIS_TOLERANCE = 1e-12
 # Pinocchio's world, and the joint that lets the base float.
 RESERVED_JOINT_NAMES = ("universe", "root_joint")
+
+_local = threading.local()
 
 
 def build_model(description: Description) -> pin.Model:
@@ -89,7 +91,7 @@ def moving_joint_id(model: pin.Model, name: str, owner: str) -> int:
     return int(model.getJointId(name))
 
 
-def joint_model(joint: Joint) -> pin.JointModel:
+def _joint_model(joint: Joint) -> pin.JointModel:
     """Return Pinocchio's joint model for a moving joint."""
     axis = joint.axis
     letter = next(
@@ -100,27 +102,21 @@ def joint_model(joint: Joint) -> pin.JointModel:
         ),
         None,
     )
-    match joint.kind:
-        case "revolute":
-            if letter:
-                return getattr(pin, f"JointModelR{letter}")()
-            return pin.JointModelRevoluteUnaligned(axis)
-        case "continuous":
-            if letter:
-                return getattr(pin, f"JointModelRUB{letter}")()
-            return _unbounded_about(axis)
-        case "prismatic":
-            if letter:
-                return getattr(pin, f"JointModelP{letter}")()
-            return pin.JointModelPrismaticUnaligned(axis)
-        case "helical":
-            if letter:
-                return getattr(pin, f"JointModelH{letter}")(joint.pitch)
-            return pin.JointModelHelicalUnaligned(axis, joint.pitch)
-        case "spherical":
-            return pin.JointModelSpherical()
-        case _:
-            return pin.JointModelFreeFlyer()
+    # aligned and unaligned models, and the arguments of both
+    models: dict[str, tuple[str, Callable[..., pin.JointModel], tuple[float, ...]]] = {
+        "revolute": ("R", pin.JointModelRevoluteUnaligned, ()),
+        "continuous": ("RUB", _unbounded_about, ()),
+        "prismatic": ("P", pin.JointModelPrismaticUnaligned, ()),
+        "helical": ("H", pin.JointModelHelicalUnaligned, (joint.pitch,)),
+    }
+    if joint.kind == "spherical":
+        return pin.JointModelSpherical()
+    if joint.kind not in models:
+        return pin.JointModelFreeFlyer()
+    aligned, unaligned, pitch = models[joint.kind]
+    if letter:
+        return getattr(pin, f"JointModel{aligned}{letter}")(*pitch)
+    return unaligned(axis, *pitch)
 
 
 def _unbounded_about(axis: Array) -> pin.JointModel:
@@ -137,7 +133,7 @@ def _unbounded_about(axis: Array) -> pin.JointModel:
     return model.joints[1]
 
 
-def spatial_inertia(inertial: Inertial) -> pin.Inertia:
+def _spatial_inertia(inertial: Inertial) -> pin.Inertia:
     """Return a link's mass distribution as Pinocchio's spatial inertia.
 
     The constructor of ``pin.Inertia`` refuses principal moments that rounding put
@@ -153,7 +149,7 @@ def spatial_inertia(inertial: Inertial) -> pin.Inertia:
 def _add_joint(
     model: pin.Model, joint: Joint, parent_id: int, placement: pin.SE3
 ) -> int:
-    moving = joint_model(joint)
+    moving = _joint_model(joint)
     nq, nv = moving.nq, moving.nv
     lower: Array = np.full(nq, -np.inf)
     upper: Array = np.full(nq, np.inf)
@@ -197,17 +193,18 @@ def _add_body(
     placement = pin.SE3.Identity() if placement is None else placement
     inertial = description.link_by_name[link].inertial
     if inertial is not None:
-        model.appendBodyToJoint(joint_id, spatial_inertia(inertial), placement)
+        model.appendBodyToJoint(joint_id, _spatial_inertia(inertial), placement)
     previous = model.nframes - 1 if frame_id is None else frame_id
     body_frame: int = model.addBodyFrame(link, joint_id, placement, previous)
     return body_frame
 
 
-_local = threading.local()
-
-
 def workspace(model: pin.Model) -> pin.Data:
-    """Return this thread's workspace of a model; its content is anybody's."""
+    """Return this thread's workspace of a model; any function may overwrite it.
+
+    A ``pin.Data`` takes memory with the cube of the degrees of freedom, so the steps
+    of loading share one instead of making their own.
+    """
     if not hasattr(_local, "known"):
         _local.known = WeakKeyDictionary()
     known: WeakKeyDictionary[pin.Model, pin.Data] = _local.known

@@ -1,4 +1,4 @@
-"""What there is to say of a robot, as plain data with stable keys."""
+"""A robot in summary: plain data with stable keys."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any, TypedDict
 import pinocchio as pin
 
 from equipoise.arrays import Array
+from equipoise.robot.formats.settings import ACTUATOR_KEYS
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb, Side
 from equipoise.robot.pinocchio_model import mass_and_moment
+
+ACTUATOR_NUMBERS = (*ACTUATOR_KEYS, "lower", "upper")
 
 
 class MassRow(TypedDict):
@@ -28,7 +31,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
     middle at x = y = 0, facing x.
 
     Raises:
-        LegsNotFoundError: If the robot has not two legs.
+        LegsNotFoundError: If the robot does not have two legs.
     """
     legs, arms = robot.legs, robot.arms
     com = pin.centerOfMass(robot.model, robot.data, robot.standing)
@@ -41,20 +44,12 @@ def summarise(robot: Robot) -> dict[str, Any]:
         "joints": len(robot.model.names) - 2,
         "legs": {side: _leg(robot, side, leg) for side, leg in legs.items()},
         "arms": {side: _limb(arms[side]) if side in arms else None for side in legs},
-        "limbs": limb_masses(robot),
-        "links": link_masses(robot),
+        "limbs": _limb_masses(robot),
+        "links": _link_masses(robot),
         "actuators": [
-            {
-                "joint": actuator.joint,
-                "rotor_inertia": actuator.rotor_inertia,
-                "viscous_friction": actuator.viscous_friction,
-                "coulomb_friction": actuator.coulomb_friction,
-                "effort_limit": _finite(actuator.effort_limit),
-                "velocity_limit": _finite(actuator.velocity_limit),
-                "lower": _finite(actuator.lower),
-                "upper": _finite(actuator.upper),
-                "from": dict(actuator.origins),
-            }
+            {"joint": actuator.joint}
+            | {key: _finite(getattr(actuator, key)) for key in ACTUATOR_NUMBERS}
+            | {"from": dict(actuator.origins)}
             for actuator in robot.actuators
         ],
         "postures": {name: _floats(q) for name, q in robot.postures.items()},
@@ -63,7 +58,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
     }
 
 
-def limb_masses(robot: Robot) -> list[MassRow]:
+def _limb_masses(robot: Robot) -> list[MassRow]:
     """Return mass and centre of mass of the base and of every limb, standing."""
     model = robot.model
     pin.forwardKinematics(model, robot.data, robot.standing)
@@ -77,14 +72,14 @@ def limb_masses(robot: Robot) -> list[MassRow]:
     ]
 
 
-def link_masses(robot: Robot) -> list[MassRow]:
+def _link_masses(robot: Robot) -> list[MassRow]:
     """Return mass and centre of mass of every link that has a mass, standing."""
-    poses = _link_poses(robot)
+    pin.framesForwardKinematics(robot.model, robot.data, robot.standing)
     rows: list[MassRow] = []
     for link in robot.description.links:
         if link.inertial is None or link.inertial.mass == 0.0:
             continue
-        pose = poses[link.name]
+        pose = robot.data.oMf[robot.frame_id(link.name)].homogeneous
         centre = pose[:3, :3] @ link.inertial.com_in_link + pose[:3, 3]
         rows.append(_row(link.name, link.inertial.mass, link.inertial.mass * centre))
     return rows
@@ -93,14 +88,6 @@ def link_masses(robot: Robot) -> list[MassRow]:
 def _row(name: str, mass: float, moment: Array) -> MassRow:
     centre = _floats(moment / mass) if mass > 0.0 else None
     return MassRow(name=name, mass_kg=mass, com_m=centre)
-
-
-def _link_poses(robot: Robot) -> dict[str, Array]:
-    pin.framesForwardKinematics(robot.model, robot.data, robot.standing)
-    return {
-        link.name: robot.data.oMf[robot.frame_id(link.name)].homogeneous
-        for link in robot.description.links
-    }
 
 
 def _limb(limb: Limb) -> dict[str, Any]:

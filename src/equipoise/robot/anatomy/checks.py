@@ -14,13 +14,13 @@ from equipoise.robot.anatomy.geometry import (
     upright_variant,
 )
 from equipoise.robot.anatomy.posture import Orientation
-from equipoise.robot.description import Description, Link, Shape
+from equipoise.robot.description import Description, Shape
 from equipoise.robot.parts import Limb, Side, Sole
 from equipoise.robot.pinocchio_model import mass_and_moment, workspace
 
 # Released files round inertias to few digits.
 TRIANGLE_TOLERANCE = 1e-3
-# A centre of mass this far outside the hull, as a share of the link's extent, is
+# A centre of mass this far outside the hull, as a fraction of the link's extent, is
 # more than coarse geometry explains.
 OUTSIDE_TOLERANCE = 0.05
 HULL_STEPS = 100
@@ -39,13 +39,7 @@ def find_warnings(
 ) -> list[str]:
     """Return a sentence for everything that looks wrong.
 
-    Args:
-        description: Links and joints.
-        model: Pinocchio model.
-        limbs: Limbs by name.
-        soles: Soles by side.
-        neutral: Neutral configuration, shape (nq,).
-        orientation: Up and forward.
+    ``neutral`` is the neutral configuration, shape (nq,).
     """
     return [
         *_mimics(description),
@@ -108,7 +102,9 @@ def _massless(description: Description, model: pin.Model) -> list[str]:
     bare = [
         link.name
         for link in description.links
-        if _mass(link) == 0.0 and link.collisions and link.name not in bodies
+        if (link.inertial is None or link.inertial.mass == 0.0)
+        and link.collisions
+        and link.name not in bodies
     ]
     found = []
     if bodies:
@@ -116,10 +112,6 @@ def _massless(description: Description, model: pin.Model) -> list[str]:
     if bare:
         found.append(f"zero-mass links with collision shapes ({names_in_short(bare)})")
     return found
-
-
-def _mass(link: Link) -> float:
-    return 0.0 if link.inertial is None else link.inertial.mass
 
 
 def _outside(description: Description) -> list[str]:

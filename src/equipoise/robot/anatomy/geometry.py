@@ -62,9 +62,8 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
 def upright_variant(shape: Shape) -> Shape | None:
     """Return a COLLADA mesh turned as its up axis asks for, or None if z is up.
 
-    Some viewers that robots are drawn for turn such meshes and some do not, so the
-    file alone does not tell which is meant; geometry here takes vertices as they
-    stand in the file.
+    Some viewers turn such meshes and some do not, so the file alone does not determine
+    which is meant; geometry here takes vertices as they stand in the file.
     """
     turn = None if shape.mesh is None else collada_turn(shape.mesh)
     if turn is None:
@@ -74,14 +73,9 @@ def upright_variant(shape: Shape) -> Shape | None:
 
 
 def support_point(shape: Shape, direction_in_link: Array) -> Array:
-    """Return the point of a shape that is farthest along a direction.
+    """Return the point of a shape that is farthest along a unit vector, shape (3,).
 
-    Args:
-        shape: A primitive or mesh.
-        direction_in_link: Unit vector, shape (3,).
-
-    Returns:
-        The point in link coordinates [m], shape (3,).
+    Both are in link coordinates, the point in [m].
     """
     pose = shape.transform_shape_to_link
     local = pose[:3, :3].T @ direction_in_link

@@ -1,8 +1,9 @@
-"""Legs and arms, found in the tree whatever their names are.
+"""Limbs: legs and arms found in the tree whatever their names are, then the rest.
 
 The feet are the lowest pair of bodies that mirror each other; the legs run from
 them up to where they meet. Among the other mirrored pairs, the arms are the one
-with the longest chains.
+with the longest chains. What lies between the base and these is the torso; of the
+rest, the head is what is named so or rises above the shoulders.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from equipoise.robot.anatomy.skeleton import (
 from equipoise.robot.formats.settings import LimbSettings
 from equipoise.robot.parts import Limb, LimbKind, Side
 
-# Positions mirror each other within this share of the robot's extent.
+# Positions mirror each other within this fraction of the robot's extent.
 MIRROR_TOLERANCE = 0.02
-# A second pair of ends this near to the ground, as a share of the height of the
+# A second pair of ends this near to the ground, as a fraction of the height of the
 # hips, makes the robot a quadruped.
 SAME_HEIGHT = 0.15
-# The foot is below the hip by at least this share of the chain's length.
+# The foot is below the hip by at least this fraction of the chain's length.
 LEG_DROP = 0.4
 FEWEST_LEG_JOINTS = 2
-# A branch goes on with the child that carries this share of the mass below.
-MAIN_SHARE = 0.8
+# A branch goes on with the child that carries this fraction of the mass below.
+MAIN_FRACTION = 0.8
+DETECTED = "detected"
 NO_LEGS = "no mirrored pair of chains reaches down to the ground"
 
 
@@ -61,7 +63,7 @@ class Pairs:
     Attributes:
         legs: Path of each leg, from the first joint to the foot.
         arms: Path of each arm, from the first joint to the hand.
-        sides_are_named: Whether names told left from right.
+        sides_are_named: Whether names distinguish left from right.
         why_no_legs: Why there are none, where there are none.
     """
 
@@ -109,7 +111,7 @@ def is_upright(skeleton: Skeleton, pairs: Pairs) -> bool:
     """Whether an unusual direction of up is to be believed.
 
     Names must speak of legs, and the centre of mass must be well above the feet:
-    arms that reach out sideways look like legs in a rotated frame.
+    arms that reach out laterally look like legs in a rotated frame.
     """
     return bool(pairs.legs) and all(
         skeleton.speak_of(LEG_WORDS, path)
@@ -125,7 +127,7 @@ def main_path(skeleton: Skeleton, first: int) -> Path:
     while children := skeleton.children(path[-1]):
         masses = [skeleton.branch_mass(child) for child in children]
         heaviest = int(np.argmax(masses))
-        splits = len(children) > 1 and masses[heaviest] <= MAIN_SHARE * sum(masses)
+        splits = len(children) > 1 and masses[heaviest] <= MAIN_FRACTION * sum(masses)
         if splits or skeleton.speak_of(HAND_WORDS, [children[heaviest]]):
             break
         path.append(children[heaviest])
@@ -254,10 +256,7 @@ def _by_side(
     return {"left": first, "right": second}, named
 
 
-DETECTED = "detected"
-
-
-def share_out(
+def assign_limbs(
     skeleton: Skeleton,
     legs: Mapping[Side, Path],
     arms: Mapping[Side, Path],
@@ -267,69 +266,18 @@ def share_out(
 ) -> dict[str, Limb]:
     """Return all limbs by name; every moving body but the base is in exactly one.
 
-    What lies between the base and legs or arms is the torso. Of the rest, the head
-    is what is named so or rises above the shoulders.
-
     Args:
-        skeleton: The robot's tree.
+        skeleton: The tree.
         legs: Path of each leg.
         arms: Path of each arm.
         middle: Paths of ``"torso"`` and ``"head"`` where they are given.
         soles_in_foot: Origin of each sole frame in the foot body's coordinates [m].
-        given: What settings say of limbs, by limb name.
+        given: Settings of limbs, by limb name.
     """
-    sharing = _Sharing(skeleton, given)
-    pairs: tuple[tuple[LimbKind, Mapping[Side, Path]], ...] = (
-        ("leg", legs),
-        ("arm", arms),
-    )
-    for kind, paths in pairs:
-        for side, path in paths.items():
-            end = soles_in_foot.get(side) if kind == "leg" else None
-            own = skeleton.below(path[0])
-            sharing.add(f"{side}_{kind}", kind, side, path, own, end)
-    if "head" in middle:
-        own = skeleton.below(middle["head"][0])
-        sharing.add("head", "head", None, middle["head"], own)
-    torso = middle.get("torso", _between(skeleton, [*legs.values(), *arms.values()]))
-    if torso:
-        sharing.add("torso", "torso", None, torso, set(torso))
-    shoulders = [skeleton.height(path[0]) for path in arms.values()]
-    for first in sharing.roots():
-        path = main_path(skeleton, first)
-        own = skeleton.below(first)
-        high = bool(shoulders) and skeleton.height(path[-1]) > max(shoulders)
-        named = skeleton.speak_of(HEAD_WORDS, path)
-        if "head" not in sharing.limbs and (named or high):
-            sharing.add("head", "head", None, path, own)
-        elif "torso" not in sharing.limbs and not arms and _rises(skeleton, path):
-            sharing.add("torso", "torso", None, path, own)
-        else:
-            sharing.add(skeleton.names[first], "other", None, path, own)
-    return sharing.limbs
-
-
-def _between(skeleton: Skeleton, paths: list[Path]) -> Path:
-    """Return the bodies between the base and where limbs begin."""
-    above = {body for path in paths for body in skeleton.path(path[0])[:-1]}
-    return tuple(sorted(above))
-
-
-def _rises(skeleton: Skeleton, path: Path) -> bool:
-    return skeleton.height(path[-1]) > 0.0
-
-
-class _Sharing:
-    """Limbs so far, and the bodies that are still free."""
-
-    def __init__(self, skeleton: Skeleton, given: Mapping[str, LimbSettings]) -> None:
-        self.skeleton = skeleton
-        self.given = given
-        self.limbs: dict[str, Limb] = {}
-        self.free = set(range(2, skeleton.count))
+    limbs: dict[str, Limb] = {}
+    free = set(range(2, skeleton.count))
 
     def add(
-        self,
         name: str,
         kind: LimbKind,
         side: Side | None,
@@ -337,23 +285,51 @@ class _Sharing:
         bodies: set[int],
         end_in_body: Array | None = None,
     ) -> None:
-        own = sorted(bodies & self.free)
-        names = self.skeleton.names
-        given = self.given.get(name)
-        end_link = None if given is None else given.end_link
-        self.limbs[name] = Limb(
+        own = sorted(bodies & free)
+        settings = given.get(name)
+        end_link = None if settings is None else settings.end_link
+        limbs[name] = Limb(
             name,
             kind,
             side,
-            tuple(names[body] for body in path),
-            end_link or self.skeleton.end_link(path[-1]),
-            tuple(names[body] for body in own),
-            self.skeleton.reach(path, end_in_body),
-            DETECTED if given is None else given.source,
+            tuple(skeleton.names[body] for body in path),
+            end_link or skeleton.end_link(path[-1]),
+            tuple(skeleton.names[body] for body in own),
+            skeleton.reach(path, end_in_body),
+            DETECTED if settings is None else settings.source,
         )
-        self.free.difference_update(own)
+        free.difference_update(own)
 
-    def roots(self) -> list[int]:
-        """Return the first body of each branch that is still free, heaviest first."""
-        roots = [b for b in self.free if self.skeleton.parents[b] not in self.free]
-        return sorted(roots, key=lambda b: (-self.skeleton.branch_mass(b), b))
+    for side, path in legs.items():
+        own = skeleton.below(path[0])
+        add(f"{side}_leg", "leg", side, path, own, soles_in_foot.get(side))
+    for side, path in arms.items():
+        add(f"{side}_arm", "arm", side, path, skeleton.below(path[0]))
+    if "head" in middle:
+        head = middle["head"]
+        add("head", "head", None, head, skeleton.below(head[0]))
+    torso = middle.get("torso", _between(skeleton, [*legs.values(), *arms.values()]))
+    if torso:
+        add("torso", "torso", None, torso, set(torso))
+    shoulders = [skeleton.height(path[0]) for path in arms.values()]
+    # the first body of each branch that is still free, heaviest first
+    roots = [body for body in free if skeleton.parents[body] not in free]
+    for first in sorted(roots, key=lambda b: (-skeleton.branch_mass(b), b)):
+        path = main_path(skeleton, first)
+        own = skeleton.below(first)
+        high = bool(shoulders) and skeleton.height(path[-1]) > max(shoulders)
+        named = skeleton.speak_of(HEAD_WORDS, path)
+        rises = skeleton.height(path[-1]) > 0.0
+        if "head" not in limbs and (named or high):
+            add("head", "head", None, path, own)
+        elif "torso" not in limbs and not arms and rises:
+            add("torso", "torso", None, path, own)
+        else:
+            add(skeleton.names[first], "other", None, path, own)
+    return limbs
+
+
+def _between(skeleton: Skeleton, paths: list[Path]) -> Path:
+    """Return the bodies between the base and where limbs begin."""
+    above = {body for path in paths for body in skeleton.path(path[0])[:-1]}
+    return tuple(sorted(above))

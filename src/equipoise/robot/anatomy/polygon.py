@@ -81,8 +81,10 @@ def signed_distance(polygon: Array, points: Array) -> Array:
     lengths_squared = np.einsum("ki,ki->k", edges, edges)
     from_corners = points[..., None, :] - polygon
     along = np.einsum("...ki,ki->...k", from_corners, edges)
-    share = np.clip(along / np.where(lengths_squared > 0.0, lengths_squared, 1.0), 0, 1)
-    offsets = from_corners - share[..., None] * edges
+    fraction = np.clip(
+        along / np.where(lengths_squared > 0.0, lengths_squared, 1.0), 0, 1
+    )
+    offsets = from_corners - fraction[..., None] * edges
     distance = np.sqrt(np.einsum("...ki,...ki->...k", offsets, offsets)).min(axis=-1)
     if len(polygon) < 3:
         return np.asarray(-distance)
@@ -98,7 +100,7 @@ def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
     Args:
         polygon: Convex, counter-clockwise, shape (k, 2).
         corners: As many may remain in any case.
-        area_loss: Share of the whole area that each further drop may cost.
+        area_loss: Fraction of the whole area that each further drop may cost.
 
     Returns:
         A convex polygon inside the given one.

@@ -1,4 +1,4 @@
-"""Standing: soles flat on the ground, facing forward."""
+"""Standing: which way is up and forward, and soles flat on the ground."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ from equipoise.robot.pinocchio_model import moving_joint_id, workspace
 # of real files are a hair out of line.
 SNAP = np.cos(np.radians(10.0))
 COINCIDE = 1e-6
+
+LEVELLING_STEPS = 100
+LARGEST_STEP = 0.2  # rad, so that no joint runs away near a singular posture
+DAMPING = 1e-6
+LEVEL = 1e-9
+UNIT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +91,6 @@ def _across_the_hips(skeleton: Skeleton, legs: Mapping[Side, Path]) -> Array:
     forward /= np.linalg.norm(forward)
     axis = np.round(forward)
     return np.asarray(axis if float(forward @ axis) > SNAP else forward)
-
-
-LEVELLING_STEPS = 100
-LARGEST_STEP = 0.2  # rad, so that no joint runs away near a singular posture
-DAMPING = 1e-6
-LEVEL = 1e-9
-UNIT_TOLERANCE = 1e-6
 
 
 class Unevenness(NamedTuple):

@@ -1,9 +1,9 @@
-"""The tree of moving bodies in one posture, with what limb detection asks of it."""
+"""The tree of moving bodies in one posture, as limb detection needs it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,23 +19,32 @@ from equipoise.robot.anatomy.geometry import (
 from equipoise.robot.description import Description, Shape
 from equipoise.robot.pinocchio_model import workspace
 
+# Bodies from a limb's first joint outwards, by Pinocchio's joint index.
+Path = tuple[int, ...]
+
+REACH_SAMPLES = 13
+REACH_SWEEPS = 2
+
+# Words in joint names that hint at limbs; a robot may be named in any language.
 HAND_WORDS = frozenset({"hand", "finger", "gripper", "thumb"})
-ARM_WORDS = HAND_WORDS | {
-    "arm",
-    "arms",
-    "clavicle",
-    "elbow",
-    "forearm",
-    "larm",
-    "lowerarm",
-    "palm",
-    "rarm",
-    "shoulder",
-    "upperarm",
-    "wrist",
-}
+ARM_WORDS = HAND_WORDS | frozenset(
+    [
+        "arm",
+        "arms",
+        "clavicle",
+        "elbow",
+        "forearm",
+        "larm",
+        "lowerarm",
+        "palm",
+        "rarm",
+        "shoulder",
+        "upperarm",
+        "wrist",
+    ]
+)
 LEG_WORDS = frozenset(
-    {
+    [
         "ankle",
         "calf",
         "feet",
@@ -52,7 +61,7 @@ LEG_WORDS = frozenset(
         "thigh",
         "toe",
         "upperleg",
-    }
+    ]
 )
 HEAD_WORDS = frozenset({"cervical", "gaze", "head", "neck", "skull"})
 
@@ -63,30 +72,8 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in found)
 
 
-class NameHints:
-    """Which names speak of legs, arms, hands and heads.
-
-    Words that all names share, such as the robot's own name, say nothing.
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        """Read all names of a robot.
-
-        Args:
-            names: Joint names.
-        """
-        self._words = {name: words(name) for name in names}
-        every = list(self._words.values())
-        shared = frozenset.intersection(*every) if len(every) > 1 else frozenset()
-        self._words = {name: own - shared for name, own in self._words.items()}
-
-    def speak_of(self, meaning: frozenset[str], names: Iterable[str]) -> bool:
-        """Whether any of the names has a word of that meaning."""
-        return any(self._words[name] & meaning for name in names)
-
-
 def sideless(name: str) -> str:
-    """Return a name without what tells left from right."""
+    """Return a name without the part that distinguishes left from right."""
     name = re.sub(r"left|right", "@", name, flags=re.IGNORECASE)
     return re.sub(r"(?<![A-Za-z])[lrLR](?![a-z])", "@", name)
 
@@ -102,13 +89,6 @@ def side_vote(first: str, second: str) -> int:
     return 0
 
 
-# Bodies from a limb's first joint outwards, by Pinocchio's joint index.
-Path = tuple[int, ...]
-
-REACH_SAMPLES = 13
-REACH_SWEEPS = 2
-
-
 class LinkShape(NamedTuple):
     """A shape, the link that it is fixed to, and which geometry it is of."""
 
@@ -121,30 +101,19 @@ class Skeleton:
     """Moving bodies by Pinocchio's joint index; 1 is the base, 0 the universe.
 
     Attributes:
-        model: Pinocchio model.
+        model: Pinocchio model with a free-flyer base.
+        description: Links and shapes.
         q: Configuration, base at the origin, shape (nq,).
         names: Joint names.
         parents: Parent body of each body.
         positions: Joint origins in base coordinates [m], shape (njoints, 3).
         com: Centre of mass in base coordinates [m], shape (3,).
-        up: Unit vector in base coordinates, shape (3,).
+        up: Direction against gravity in base axes, unit vector of shape (3,).
     """
 
     def __init__(
-        self,
-        model: pin.Model,
-        description: Description,
-        q: Array,
-        up: Array,
+        self, model: pin.Model, description: Description, q: Array, up: Array
     ) -> None:
-        """Place the tree.
-
-        Args:
-            model: Pinocchio model with a free-flyer base.
-            description: Links and shapes.
-            q: Configuration, shape (nq,).
-            up: Direction against gravity in base axes, shape (3,).
-        """
         self.model = model
         self.description = description
         self.q = np.array(q)
@@ -153,7 +122,12 @@ class Skeleton:
         self.parents = [int(parent) for parent in model.parents]
         self.count = int(model.njoints)
         self.up = up
-        self._hints = NameHints(self.names[2:])
+        # words that all names share, such as the robot's own name, mean nothing
+        every = {name: words(name) for name in self.names[2:]}
+        shared = (
+            frozenset[str].intersection(*every.values()) if len(every) > 1 else set()
+        )
+        self._words = {name: own - shared for name, own in every.items()}
         self._lowest: dict[int, float] = {}
         self._shapes: dict[int, list[LinkShape]] = {}
         data = workspace(model)
@@ -189,7 +163,7 @@ class Skeleton:
 
     def speak_of(self, meaning: frozenset[str], bodies: Iterable[int]) -> bool:
         """Whether the joint names of any of these bodies have a word of a meaning."""
-        return self._hints.speak_of(meaning, (self.names[body] for body in bodies))
+        return any(self._words[self.names[body]] & meaning for body in bodies)
 
     def leaves(self) -> list[int]:
         """Return the bodies that carry no other."""
@@ -230,12 +204,12 @@ class Skeleton:
         """
         if body not in self._lowest:
             if self.has_shapes(body):
-                self._lowest[body] = float(self._farthest(body, -self.up) @ self.up)
+                heights = [float(self._farthest(body, -self.up) @ self.up)]
             else:
                 frames = self._frames_by_body.get(body, [])
                 points = [self._frame_poses[index].translation for index in frames]
-                heights = [float(point @ self.up) for point in points]
-                self._lowest[body] = min([self.height(body), *heights])
+                heights = [self.height(body), *(float(p @ self.up) for p in points)]
+            self._lowest[body] = min(heights)
         return self._lowest[body]
 
     def is_wheel(self, body: int) -> bool:
@@ -243,11 +217,14 @@ class Skeleton:
 
         Round is: as wide as high within a tenth, and centred on the axis.
         """
-        joint = self.model.joints[body]
-        if joint.nv != 1 or not self._is_unlimited(joint):
+        joint = self.description.joint_by_name[self.names[body]]
+        turns = joint.kind == "continuous" or (
+            joint.kind == "revolute" and joint.upper - joint.lower > 2 * np.pi
+        )
+        if not turns or not self.has_shapes(body):
             return False
-        axis = self._axis(body)
-        if axis is None or abs(axis @ self.up) > 0.5 or not self.has_shapes(body):
+        axis = np.array(self.pose(body).rotation @ joint.axis)
+        if abs(axis @ self.up) > 0.5:
             return False
         across = np.cross(axis, self.up)
         centre = self.positions[body]
@@ -256,20 +233,6 @@ class Skeleton:
             for direction in (self.up, -self.up, across, -across)
         ]
         return min(reach) > 0.9 * max(reach)
-
-    def _is_unlimited(self, joint: pin.JointModel) -> bool:
-        if joint.nq == 2:
-            return True
-        lower = self.model.lowerPositionLimit[joint.idx_q]
-        upper = self.model.upperPositionLimit[joint.idx_q]
-        return bool(upper - lower > 2 * np.pi)
-
-    def _axis(self, body: int) -> Array | None:
-        """Return the axis a body turns about, in base axes; None if it does not."""
-        joint = self.description.joint_by_name[self.names[body]]
-        if joint.kind not in ("revolute", "continuous"):
-            return None
-        return np.array(self.pose(body).rotation @ joint.axis)
 
     def _farthest(self, body: int, direction: Array) -> Array:
         points = []

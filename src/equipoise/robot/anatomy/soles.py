@@ -19,24 +19,24 @@ from equipoise.robot.description import Shape
 from equipoise.robot.parts import Side, Sole
 from equipoise.rotations import transform
 
-# Points this far above the lowest still belong to the sole, as a share of the
+# Points this far above the lowest still belong to the sole, as a fraction of the
 # foot's size (rounded edges of meshes); toes and foot are on the ground together
-# within the same share of the leg.
+# within the same fraction of the leg.
 SLAB = 0.025
-# A foot whose level slab covers this share of its outline stands flat.
-FLAT_SHARE = 0.5
+# A foot whose level slab covers this fraction of its outline stands flat.
+FLAT_FRACTION = 0.5
 # A tilted face replaces the level slab when it is larger by this factor.
 FACE_IS_LARGER = 1.3
 FACE_TILT = np.cos(np.radians(60.0))
 FACE_SPREAD = np.cos(np.radians(5.0))
 MOST_CORNERS = 8
 AREA_LOSS = 0.005
-# Segment lengths of a standing adult as shares of body height (Winter 2009, Fig.
+# Segment lengths of a standing adult as fractions of body height (Winter 2009, Fig.
 # 4.1): foot length 0.152, foot breadth 0.055, ankle height 0.039, hip height 0.530.
 FOOT_LENGTH_PER_LEG = 0.152 / 0.530
 FOOT_WIDTH_PER_LEG = 0.055 / 0.530
 ANKLE_HEIGHT_PER_LEG = 0.039 / 0.530
-HEEL_SHARE = 0.25
+HEEL_FRACTION = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +83,7 @@ class Flat:
 
 
 def find_sole(
-    skeleton: Skeleton,
-    side: Side,
-    path: Path,
-    forward: Array,
+    skeleton: Skeleton, side: Side, path: Path, forward: Array
 ) -> tuple[Sole, int]:
     """Find the sole at the end of a leg.
 
@@ -125,14 +122,9 @@ def find_sole(
 
 
 def placement_in_body(model: pin.Model, sole: Sole) -> tuple[int, pin.SE3]:
-    """Return the moving body that carries a sole, and the sole frame's pose in it.
+    """Return the body that carries a sole, and the sole frame's pose in it.
 
-    Args:
-        model: Pinocchio model.
-        sole: The sole.
-
-    Returns:
-        Pinocchio's joint index, and the pose in that joint's coordinates.
+    The body is given by Pinocchio's joint index, the pose in that joint's coordinates.
     """
     link = model.frames[model.getBodyId(sole.link)]
     pose = link.placement * pin.SE3(np.array(sole.transform_sole_to_link))
@@ -158,12 +150,12 @@ def _turned_as_collada_asks(foot: Foot) -> Foot | None:
 
 
 def _flat_of(skeleton: Skeleton, foot: Foot) -> Flat:
-    """Return what of a foot is flat on the ground, or would be if it were level."""
+    """Return the part of a foot that is flat on the ground, or is when level."""
     up = np.array(skeleton.pose(foot.body).rotation.T @ skeleton.up)
     points = foot.points(up)
     depth = SLAB * float(np.linalg.norm(np.ptp(points, axis=0)))
     level = Flat(_slab(points, up, depth), up)
-    if level.area >= FLAT_SHARE * Flat(points, up).area > 0.0:
+    if level.area >= FLAT_FRACTION * Flat(points, up).area > 0.0:
         return level
     normal = _face_normal(points, up)  # a tilted or rounded foot, or a point
     if normal is None:
@@ -241,7 +233,7 @@ def _estimate(skeleton: Skeleton, side: Side, path: Path, forward: Array) -> Sol
     leg += drop
     pose = _sole_pose(skeleton, body, up, -drop * up[None, :], forward)
     length, width = FOOT_LENGTH_PER_LEG * leg, FOOT_WIDTH_PER_LEG * leg
-    heel, toe = -HEEL_SHARE * length, (1.0 - HEEL_SHARE) * length
+    heel, toe = -HEEL_FRACTION * length, (1.0 - HEEL_FRACTION) * length
     half = width / 2
     polygon = np.array([[heel, -half], [toe, -half], [toe, half], [heel, half]])
     link, transform_sole_to_link = skeleton.in_link(body, pose)
