@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -54,10 +54,7 @@ def assemble(
 ) -> Robot:
     """Turn a description into a robot: model, limbs, soles, actuators, postures.
 
-    Args:
-        description: Links and joints.
-        settings: What overrides detection.
-        source: The file that the description came from, or None.
+    Settings override detection; ``source`` is the file of the description, if any.
     """
     return _Assembly(description, settings, source).robot()
 
@@ -93,10 +90,10 @@ class _Assembly:
         orientation = find_orientation(
             skeleton, pairs.legs, self.settings.forward, self.settings.source
         )
-        skeletons = [skeleton] + [
-            Skeleton(self.model, self.description, self.configurations[n], skeleton.up)
-            for n in self.standing_names[:1]
-        ]
+        skeletons = [skeleton]
+        for name in self.standing_names[:1]:
+            q = self.configurations[name]
+            skeletons.append(Skeleton(self.model, self.description, q, skeleton.up))
         soles, legs = self.find_soles(skeletons, pairs.legs, orientation.forward)
         limbs = assign_limbs(
             skeleton,
@@ -137,22 +134,19 @@ class _Assembly:
             ups += [sign * np.eye(3)[axis] for axis in (1, 0) for sign in (1, -1)]
             ups.append(-ups[0])
         first: tuple[Pairs, Skeleton] | None = None
-        for up in ups:
-            for q in postures:
-                skeleton = Skeleton(self.model, self.description, q, up)
-                pairs = find_pairs(
-                    skeleton,
-                    _by_side(self.given_paths(skeleton, ("left_leg", "right_leg"))),
-                    _by_side(self.given_paths(skeleton, ("left_arm", "right_arm"))),
-                )
-                if first is None:
-                    self.refuse_overlaps(skeleton)
-                    first = pairs, skeleton
-                if len(pairs.legs) == 2 and (
-                    up is ups[0] or is_upright(skeleton, pairs)
-                ):
-                    self.say_what_was_assumed(pairs, up)
-                    return pairs, skeleton
+        for up, q in product(ups, postures):
+            skeleton = Skeleton(self.model, self.description, q, up)
+            pairs = find_pairs(
+                skeleton,
+                _by_side(self.given_paths(skeleton, ("left_leg", "right_leg"))),
+                _by_side(self.given_paths(skeleton, ("left_arm", "right_arm"))),
+            )
+            if first is None:
+                self.refuse_overlaps(skeleton)
+                first = pairs, skeleton
+            if len(pairs.legs) == 2 and (up is ups[0] or is_upright(skeleton, pairs)):
+                self.say_what_was_assumed(pairs, up)
+                return pairs, skeleton
         assert first is not None
         self.warnings.append(NO_LEGS + first[0].why_no_legs)
         return first
@@ -213,10 +207,7 @@ class _Assembly:
             taken |= dict.fromkeys(bodies, name)
 
     def find_soles(
-        self,
-        skeletons: list[Skeleton],
-        legs: Mapping[Side, BodyPath],
-        forward: Array,
+        self, skeletons: list[Skeleton], legs: Mapping[Side, BodyPath], forward: Array
     ) -> tuple[dict[Side, Sole], dict[Side, BodyPath]]:
         """Return the soles, and the legs cut off at the foot.
 

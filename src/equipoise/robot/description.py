@@ -22,13 +22,7 @@ from equipoise.robot.inertias import Inertial, check_inertial
 from equipoise.rotations import transform
 
 JointKind = Literal[
-    "fixed",
-    "revolute",
-    "continuous",
-    "prismatic",
-    "helical",
-    "spherical",
-    "floating",
+    "fixed", "revolute", "continuous", "prismatic", "helical", "spherical", "floating"
 ]
 JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 

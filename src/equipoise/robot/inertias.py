@@ -17,6 +17,11 @@ from equipoise.rotations import quaternion_from_rotation
 RELATIVE_ROUNDING = 1e-3
 ROUNDING_RADIUS_SQUARED = 1e-9
 
+# Entries of an inertia in URDF files: key, row and column.
+INERTIA_ENTRIES = tuple(
+    (f"i{'xyz'[i]}{'xyz'[j]}", i, j) for i in range(3) for j in range(i, 3)
+)
+
 # Mean density of a link, shell and hollows included, where its inertia is estimated
 # [kg/m³]; about that of water, as of most humanoid robots and of their makers.
 LINK_DENSITY = 1000.0

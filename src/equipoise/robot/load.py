@@ -32,10 +32,10 @@ def load(source: str | os.PathLike[str], settings: str | Path | None = None) -> 
 
     Args:
         source: A name from the catalogue, or a path to a URDF, MJCF or DH file.
-        settings: A further settings file, which goes before the one beside the robot.
+        settings: A further settings file, which overrides the one beside the robot.
 
     Raises:
-        EquipoiseError: With one clear line on what is wrong with the input.
+        EquipoiseError: If anything is wrong with the input; its message says what.
     """
     text = _as_text(source)
     path = Path(text) if _is_path(text) else None
@@ -65,11 +65,8 @@ def _is_path(text: str) -> bool:
     if text in catalogue_names():
         return False
     separators = {os.sep, os.altsep or os.sep}
-    looks_like_path = any(separator in text for separator in separators)
-    return looks_like_path or text.lower().endswith(FILE_ENDINGS) or _exists(text)
-
-
-def _exists(text: str) -> bool:
+    if separators & set(text) or text.lower().endswith(FILE_ENDINGS):
+        return True
     try:
         return Path(text).exists()
     except (OSError, ValueError):  # longer than any file name can be

@@ -232,7 +232,7 @@ class Robot:
                 quaternions that are not of unit length.
         """
         array = _check_shape(q, "q", self.nq, self.name)
-        for start in self._quaternion_starts:
+        for start in self._starts["quaternion"]:
             length = np.linalg.norm(array[..., start : start + 4], axis=-1)
             if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
                 worst = np.ravel(length)[np.argmax(np.abs(np.ravel(length) - 1.0))]
@@ -240,7 +240,7 @@ class Robot:
                     f"q[{start}:{start + 4}] must be a unit quaternion (x, y, z, w), "
                     f"its length is {worst:.6g}"
                 )
-        for start in self._circle_starts:
+        for start in self._starts["circle"]:
             length = np.linalg.norm(array[..., start : start + 2], axis=-1)
             if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
                 raise ShapeError(
@@ -260,21 +260,12 @@ class Robot:
         return array
 
     @cached_property
-    def _quaternion_starts(self) -> list[int]:
-        offset = {"JointModelFreeFlyer": 3, "JointModelSpherical": 0}
-        return [
-            int(joint.idx_q) + offset[joint.shortname()]
-            for joint in self.model.joints[1:]
-            if joint.shortname() in offset
-        ]
-
-    @cached_property
-    def _circle_starts(self) -> list[int]:
-        return [
-            int(joint.idx_q)
-            for joint in self.model.joints[1:]
-            if joint.nq == 2 and joint.nv == 1
-        ]
+    def _starts(self) -> dict[str, list[int]]:
+        """Where in q the quaternions and the pairs (cos, sin) begin."""
+        joints = self.model.joints[1:]
+        wide = [int(joint.idx_q + joint.nq) - 4 for joint in joints if joint.nq > 2]
+        circles = [int(joint.idx_q) for joint in joints if joint.nq == 2]
+        return {"quaternion": wide, "circle": circles}
 
 
 def _check_shape(values: ArrayLike, name: str, width: int, robot: str) -> Array:

@@ -90,19 +90,19 @@ class Sole:
 
 @dataclass(frozen=True)
 class Actuator:
-    """What drives one joint.
+    """The actuator of one joint.
 
     Attributes:
         joint: Joint name.
         rotor_inertia: Inertia of the rotor seen at the joint, gear included
             [kg m² or kg].
-        viscous_friction: [Nm s/rad or N s/m].
-        coulomb_friction: [Nm or N].
+        viscous_friction: Viscous friction [Nm s/rad or N s/m].
+        coulomb_friction: Coulomb friction [Nm or N].
         effort_limit: Largest torque or force [Nm or N].
         velocity_limit: Largest speed [rad/s or m/s].
         lower: Lower position limit [rad or m].
         upper: Upper position limit [rad or m].
-        origins: Where each figure came from, by its name. A limit that is not given
+        origins: Where each parameter came from, by its name. A limit that is not given
             is infinite, an inertia or friction that is not given is zero.
     """
 

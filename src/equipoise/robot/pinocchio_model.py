@@ -45,21 +45,14 @@ def build_model(description: Description) -> pin.Model:
         description.root: _add_body(model, description, description.root, root_id)
     }
     for joint in description.joints_depth_first():
-        parent = model.frames[frame_of_link[joint.parent]]
+        parent_frame = frame_of_link[joint.parent]
+        parent = model.frames[parent_frame]
         # placement of the joint in the moving body that carries its parent link
         placement = parent.placement * pin.SE3(joint.transform_joint_to_parent)
-        parent_frame = frame_of_link[joint.parent]
         if joint.kind == "fixed":
-            frame_id = model.addFrame(
-                pin.Frame(
-                    joint.name,
-                    parent.parentJoint,
-                    parent_frame,
-                    placement,
-                    pin.FrameType.FIXED_JOINT,
-                )
-            )
-            joint_id = parent.parentJoint
+            joint_id, kind = parent.parentJoint, pin.FrameType.FIXED_JOINT
+            frame = pin.Frame(joint.name, joint_id, parent_frame, placement, kind)
+            frame_id = model.addFrame(frame)
         else:
             if joint.name in RESERVED_JOINT_NAMES:
                 raise RobotFileError(
@@ -78,11 +71,6 @@ def build_model(description: Description) -> pin.Model:
 def moving_joint_id(model: pin.Model, name: str, owner: str) -> int:
     """Return Pinocchio's index of a joint other than the floating base.
 
-    Args:
-        model: Pinocchio model.
-        name: Joint name.
-        owner: Who names it, for the message.
-
     Raises:
         NameNotFoundError: If there is no such joint; the message lists all.
     """
@@ -94,14 +82,11 @@ def moving_joint_id(model: pin.Model, name: str, owner: str) -> int:
 def _joint_model(joint: Joint) -> pin.JointModel:
     """Return Pinocchio's joint model for a moving joint."""
     axis = joint.axis
-    letter = next(
-        (
-            name
-            for name, unit in zip("XYZ", np.eye(3), strict=True)
-            if np.allclose(axis, unit, atol=AXIS_TOLERANCE)
-        ),
-        None,
+    units = zip("XYZ", np.eye(3), strict=True)
+    aligned_with = (
+        name for name, unit in units if np.allclose(axis, unit, atol=AXIS_TOLERANCE)
     )
+    letter = next(aligned_with, None)
     # aligned and unaligned models, and the arguments of both
     models: dict[str, tuple[str, Callable[..., pin.JointModel], tuple[float, ...]]] = {
         "revolute": ("R", pin.JointModelRevoluteUnaligned, ()),
@@ -220,15 +205,10 @@ def workspace(model: pin.Model) -> pin.Data:
 def mass_and_moment(
     model: pin.Model, data: pin.Data, bodies: Iterable[int]
 ) -> tuple[float, Array]:
-    """Return the mass of bodies, and mass times centre of mass in the world.
+    """Return the mass of bodies [kg], and mass times CoM in the world [kg m].
 
-    Args:
-        model: Pinocchio model.
-        data: Workspace in which forward kinematics is up to date.
-        bodies: Bodies by Pinocchio's joint index.
-
-    Returns:
-        Mass [kg] and moment [kg m], shape (3,).
+    Bodies are given by Pinocchio's joint index; forward kinematics is up to date in
+    ``data``.
     """
     mass, moment = 0.0, np.zeros(3)
     for body in bodies:

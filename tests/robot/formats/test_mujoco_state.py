@@ -144,9 +144,7 @@ def test_bodies_of_a_humanoid_move_alike(
 
 
 @pytest.mark.parametrize("make", [scene, continuous])
-def test_there_and_back(
-    make: Callable[[], tuple[Description, mujoco.MjModel]],
-) -> None:
+def test_there_and_back(make: Callable[[], tuple[Description, mujoco.MjModel]]) -> None:
     """A state comes back as it was, one or many at once."""
     description, theirs = make()
     model = build_model(description)

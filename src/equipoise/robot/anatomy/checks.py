@@ -41,8 +41,9 @@ def find_warnings(
 
     ``neutral`` is the neutral configuration, shape (nq,).
     """
+    mimics = [joint.name for joint in description.joints if joint.mimic is not None]
     return [
-        *_mimics(description),
+        *_named("mimic joints are not supported and move on their own", mimics),
         *_inertias(description),
         *_massless(description, model),
         *_outside(description),
@@ -50,21 +51,12 @@ def find_warnings(
     ]
 
 
-def names_in_short(names: Iterable[str]) -> str:
-    """Return ``"3: a, b, c"``, cut after a few names."""
+def _named(sentence: str, names: Iterable[str]) -> list[str]:
+    """Return ``["sentence (3: a, b, c)"]``, cut after a few names; none for none."""
     every = list(names)
     shown = ", ".join(every[:NAMES_SHOWN])
-    return f"{len(every)}: {shown}{', …' if len(every) > NAMES_SHOWN else ''}"
-
-
-def _mimics(description: Description) -> list[str]:
-    names = [joint.name for joint in description.joints if joint.mimic is not None]
-    if not names:
-        return []
-    return [
-        "mimic joints are not supported and move on their own "
-        f"({names_in_short(names)})"
-    ]
+    more = ", …" if len(every) > NAMES_SHOWN else ""
+    return [f"{sentence} ({len(every)}: {shown}{more})"] if every else []
 
 
 def _inertias(description: Description) -> list[str]:
@@ -80,15 +72,14 @@ def _inertias(description: Description) -> list[str]:
             point.append(link.name)
         elif moments[0] + moments[1] < moments[2] * (1.0 - TRIANGLE_TOLERANCE):
             broken.append(link.name)
-    kinds = (
-        (point, "a principal moment of zero or less (point masses)"),
-        (broken, "principal moments that no rigid body has (triangle inequality)"),
-        (empty, "an inertia without a mass"),
-    )
+    what = "non-physical inertia: "
     return [
-        f"non-physical inertia: {text} ({names_in_short(names)})"
-        for names, text in kinds
-        if names
+        *_named(what + "a principal moment of zero or less (point masses)", point),
+        *_named(
+            what + "principal moments that no rigid body has (triangle inequality)",
+            broken,
+        ),
+        *_named(what + "an inertia without a mass", empty),
     ]
 
 
@@ -106,12 +97,10 @@ def _massless(description: Description, model: pin.Model) -> list[str]:
         and link.collisions
         and link.name not in bodies
     ]
-    found = []
-    if bodies:
-        found.append(f"zero-mass links that move ({names_in_short(bodies)})")
-    if bare:
-        found.append(f"zero-mass links with collision shapes ({names_in_short(bare)})")
-    return found
+    return [
+        *_named("zero-mass links that move", bodies),
+        *_named("zero-mass links with collision shapes", bare),
+    ]
 
 
 def _outside(description: Description) -> list[str]:
@@ -131,9 +120,7 @@ def _outside(description: Description) -> list[str]:
                 break
         if distance > OUTSIDE_TOLERANCE * extent:
             names.append(f"{link.name} by {1000 * distance:.0f} mm")
-    if not names:
-        return []
-    return [f"centre of mass outside the link's geometry ({names_in_short(names)})"]
+    return _named("centre of mass outside the link's geometry", names)
 
 
 def distance_outside(
@@ -189,19 +176,26 @@ def _asymmetries(
     data = workspace(model)
     pin.forwardKinematics(model, data, neutral)
     for kind in ("leg", "arm"):
-        pair = [limbs.get(f"{side}_{kind}") for side in ("left", "right")]
-        left, right = pair
+        left, right = (limbs.get(f"{side}_{kind}") for side in ("left", "right"))
         if left is None or right is None:
             continue
         differences = []
-        masses, coms = zip(
-            *(_mass_and_com(model, data, limb) for limb in (left, right)), strict=True
-        )
+        masses, coms, firsts = [], [], []
+        for limb in (left, right):
+            bodies = map(model.getJointId, limb.subtree_joints)
+            mass, moment = mass_and_moment(model, data, bodies)
+            masses.append(mass)
+            coms.append(moment / mass if mass > 0.0 else moment)
+            firsts.append(data.oMi[model.getJointId(limb.joints[0])].translation)
         if _differ(*masses):
             differences.append(f"mass {masses[0]:.3f} and {masses[1]:.3f} kg")
         if _differ(left.length, right.length):
             differences.append(f"length {left.length:.3f} and {right.length:.3f} m")
-        apart = _mirrored_distance(model, data, left, right, coms, orientation.left)
+        # the mirror is the plane midway between the first joints of both limbs
+        one, other = (com - (firsts[0] + firsts[1]) / 2 for com in coms)
+        to_left = orientation.left
+        mirrored = other - 2.0 * to_left * float(to_left @ other)
+        apart = float(np.linalg.norm(one - mirrored))
         if apart > ASYMMETRY_TOLERANCE * max(left.length, right.length):
             differences.append(f"mirrored centre of mass {1000 * apart:.1f} mm apart")
         if kind == "leg" and len(soles) == 2:
@@ -213,30 +207,5 @@ def _asymmetries(
     return found
 
 
-def _mirrored_distance(
-    model: pin.Model,
-    data: pin.Data,
-    left: Limb,
-    right: Limb,
-    coms: Sequence[Array],
-    to_left: Array,
-) -> float:
-    """Return how far the CoM of one limb is from the mirror image of the other's.
-
-    The mirror is the plane midway between the first joints of both limbs.
-    """
-    first = [data.oMi[model.getJointId(limb.joints[0])] for limb in (left, right)]
-    middle = (first[0].translation + first[1].translation) / 2
-    from_middle = [com - middle for com in coms]
-    mirrored = from_middle[1] - 2.0 * to_left * float(to_left @ from_middle[1])
-    return float(np.linalg.norm(from_middle[0] - mirrored))
-
-
 def _differ(a: float, b: float) -> bool:
     return abs(a - b) > ASYMMETRY_TOLERANCE * max(abs(a), abs(b))
-
-
-def _mass_and_com(model: pin.Model, data: pin.Data, limb: Limb) -> tuple[float, Array]:
-    bodies = map(model.getJointId, limb.subtree_joints)
-    mass, moment = mass_and_moment(model, data, bodies)
-    return mass, moment / mass if mass > 0.0 else moment

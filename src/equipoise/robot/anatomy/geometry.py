@@ -53,8 +53,7 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
     if shape.kind in ("sphere", "capsule"):
         half = 0.0 if shape.kind == "sphere" else shape.size[1] / 2
         centres = np.array([[0.0, 0.0, half], [0.0, 0.0, -half]])
-        if shape.kind == "sphere":
-            centres = centres[:1]
+        centres = centres[:1] if shape.kind == "sphere" else centres
         return _to_link(centres, pose) + shape.size[0] * down_in_link
     return _to_link(_corners(shape, pose[:3, :3].T @ down_in_link), pose)
 
@@ -104,12 +103,8 @@ def _corners(shape: Shape, direction: Array) -> Array:
             start = np.arctan2(direction[1], direction[0])
             angle = start + 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
             ring = radius * np.column_stack([np.cos(angle), np.sin(angle)])
-            return np.vstack(
-                [
-                    np.column_stack([ring, np.full(CIRCLE_POINTS, z)])
-                    for z in (-length / 2, length / 2)
-                ]
-            )
+            ends = np.repeat([-length / 2, length / 2], CIRCLE_POINTS)
+            return np.column_stack([np.tile(ring, (2, 1)), ends])
         case "mesh":
             return np.asarray(_vertices(shape) * np.array(shape.size))
         case kind:

@@ -74,17 +74,9 @@ class Pairs:
 
 
 def find_pairs(
-    skeleton: Skeleton,
-    given_legs: Mapping[Side, Path],
-    given_arms: Mapping[Side, Path],
+    skeleton: Skeleton, given_legs: Mapping[Side, Path], given_arms: Mapping[Side, Path]
 ) -> Pairs:
-    """Find legs and arms; those that are given are kept.
-
-    Args:
-        skeleton: The tree.
-        given_legs: Path of each leg that is known already.
-        given_arms: Path of each arm that is known already.
-    """
+    """Find legs and arms; paths that are given are kept."""
     pairs = _mirrored_branches(skeleton)
     named = True
     if len(given_legs) == 2:
@@ -100,7 +92,10 @@ def find_pairs(
     branches = _choose_arms(skeleton, pairs, list(legs.values()))
     if branches is None:
         return Pairs(legs, given_arms, named)
-    if not given_legs and _are_named_legs(skeleton, branches):
+    leg_words, arm_words = (
+        skeleton.speak_of(words, branches.first) for words in (LEG_WORDS, ARM_WORDS)
+    )
+    if not given_legs and leg_words and not arm_words:
         return Pairs(why_no_legs="more than two legs")
     arms, _ = _by_side(skeleton, branches, legs)
     hands = {side: main_path(skeleton, path[0]) for side, path in arms.items()}
@@ -216,12 +211,6 @@ def _choose_arms(
         candidates.values(),
         key=lambda pair: skeleton.stretched(main_path(skeleton, pair.first[0])),
         default=None,
-    )
-
-
-def _are_named_legs(skeleton: Skeleton, pair: Branches) -> bool:
-    return skeleton.speak_of(LEG_WORDS, pair.first) and not skeleton.speak_of(
-        ARM_WORDS, pair.first
     )
 
 

@@ -81,10 +81,8 @@ def signed_distance(polygon: Array, points: Array) -> Array:
     lengths_squared = np.einsum("ki,ki->k", edges, edges)
     from_corners = points[..., None, :] - polygon
     along = np.einsum("...ki,ki->...k", from_corners, edges)
-    fraction = np.clip(
-        along / np.where(lengths_squared > 0.0, lengths_squared, 1.0), 0, 1
-    )
-    offsets = from_corners - fraction[..., None] * edges
+    fraction = along / np.where(lengths_squared > 0.0, lengths_squared, 1.0)
+    offsets = from_corners - np.clip(fraction, 0, 1)[..., None] * edges
     distance = np.sqrt(np.einsum("...ki,...ki->...k", offsets, offsets)).min(axis=-1)
     if len(polygon) < 3:
         return np.asarray(-distance)

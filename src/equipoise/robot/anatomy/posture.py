@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,14 +56,8 @@ def find_orientation(
 ) -> Orientation:
     """Return up, as the skeleton has it, and the walking direction.
 
-    Forward is what is given, or across the line from hip to hip, or the level axis
-    of the root link that comes first.
-
-    Args:
-        skeleton: The tree, with its direction of up.
-        legs: Path of each leg.
-        given_forward: Forward in base axes, or None.
-        source: Where that was given, for messages.
+    Forward is what ``source`` gives, in base axes, or across the line from hip to
+    hip, or the first level axis of the root link.
 
     Raises:
         RobotFileError: If the given direction is along up.
@@ -114,12 +108,13 @@ def stand(
     """Place the base so that the robot stands on its soles at the origin.
 
     The lowest corner of the soles is on z = 0, the middle between the sole frames at
-    x = y = 0, and the base is tilted as the mean of the soles asks for.
+    x = y = 0, and the base is tilted so that the soles are level on average. Without
+    soles the base stays at the origin.
 
     Args:
         model: Pinocchio model.
         q_joints: Configuration whose joints are kept, shape (nq,).
-        soles: Soles by side; without any the base stays at the origin.
+        soles: Soles by side.
         rotation_base_to_world: Attitude of the base with level soles, (3, 3).
 
     Returns:
@@ -213,8 +208,8 @@ def with_joint_positions(
     Args:
         model: Pinocchio model.
         q: Start, shape (nq,).
-        positions: Joint name to position; a number, or as many as the joint's part
-            of q has. A continuous joint takes its angle [rad].
+        positions: Joint name to position: a number, or as many as the joint has in q.
+            A continuous joint takes its angle [rad].
         source: Named in messages.
 
     Raises:
@@ -252,18 +247,11 @@ def _tilt(
     model: pin.Model, q: Array, soles: Mapping[Side, Sole], up: Array
 ) -> tuple[Array, Array]:
     """Return the level components of each sole's normal, with their Jacobian."""
-    data = workspace(model)
-    pin.computeJointJacobians(model, data, q)
-    pin.updateFramePlacements(model, data)
     level = plane_axes(up)
     tilts: list[Array] = []
     rows: list[Array] = []
-    for sole in soles.values():
-        frame = model.getBodyId(sole.link)
-        normal = data.oMf[frame].rotation @ sole.transform_sole_to_link[:3, 2]
-        jacobian = pin.getFrameJacobian(
-            model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
+    for sole, pose, jacobian in _sole_links(model, q, soles):
+        normal = pose.rotation @ sole.transform_sole_to_link[:3, 2]
         tilts.append(level @ normal)
         rows.append(-level @ pin.skew(normal) @ jacobian[3:])
     return np.concatenate(tilts), np.vstack(rows)
@@ -276,43 +264,39 @@ def _com_offset(
     data = workspace(model)
     jacobian = np.array(pin.jacobianCenterOfMass(model, data, q))
     com = np.array(data.com[0])
-    pin.computeJointJacobians(model, data, q)
-    pin.updateFramePlacements(model, data)
-    for sole in soles.values():
-        frame = model.getBodyId(sole.link)
-        middle = np.append(_middle(sole), [0.0, 1.0])
-        arm = data.oMf[frame].rotation @ (sole.transform_sole_to_link @ middle)[:3]
-        moving = pin.getFrameJacobian(
-            model, data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
-        com -= (data.oMf[frame].translation + arm) / len(soles)
+    for sole, pose, moving in _sole_links(model, q, soles):
+        corners = sole.polygon_in_sole
+        middle = [*((corners.min(axis=0) + corners.max(axis=0)) / 2), 0.0, 1.0]
+        arm = pose.rotation @ (sole.transform_sole_to_link @ middle)[:3]
+        com -= (pose.translation + arm) / len(soles)
         jacobian -= (moving[:3] - pin.skew(arm) @ moving[3:]) / len(soles)
     level = plane_axes(up)
     return level @ com, level @ jacobian
 
 
-def _middle(sole: Sole) -> Array:
-    corners = sole.polygon_in_sole
-    return np.asarray((corners.min(axis=0) + corners.max(axis=0)) / 2)
+def _sole_links(
+    model: pin.Model, q: Array, soles: Mapping[Side, Sole]
+) -> Iterator[tuple[Sole, pin.SE3, Array]]:
+    """Yield each sole with its link's pose and Jacobian, in base axes, (6, nv)."""
+    data = workspace(model)
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    for sole in soles.values():
+        frame = model.getBodyId(sole.link)
+        yield sole, data.oMf[frame], pin.getFrameJacobian(model, data, frame, axes)
 
 
 def com_outside(model: pin.Model, q: Array, soles: Mapping[Side, Sole]) -> float:
-    """Return how far the CoM is outside the support polygon, standing [m].
+    """Return how far the CoM is outside the support polygon, seen from above [m].
 
-    Args:
-        model: Pinocchio model.
-        q: Configuration as :func:`stand` returns it, shape (nq,).
-        soles: Soles by side.
-
-    Returns:
-        The distance seen from above; 0 inside.
+    It is 0 inside; ``q`` is as :func:`stand` returns it.
     """
+    poses = _sole_poses(model, q, soles)
     corners = np.vstack(
         [
             sole.polygon_in_sole @ pose[:2, :2].T + pose[:2, 3]
-            for pose, sole in zip(
-                _sole_poses(model, q, soles), soles.values(), strict=True
-            )
+            for pose, sole in zip(poses, soles.values(), strict=True)
         ]
     )
     com = np.array(pin.centerOfMass(model, workspace(model), q)[:2])

@@ -11,11 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.anatomy.geometry import (
-    link_shapes,
-    shape_is_known,
-    support_point,
-)
+from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known, support_point
 from equipoise.robot.description import Description, Shape
 from equipoise.robot.pinocchio_model import workspace
 
@@ -27,41 +23,15 @@ REACH_SWEEPS = 2
 
 # Words in joint names that hint at limbs; a robot may be named in any language.
 HAND_WORDS = frozenset({"hand", "finger", "gripper", "thumb"})
-ARM_WORDS = HAND_WORDS | frozenset(
-    [
-        "arm",
-        "arms",
-        "clavicle",
-        "elbow",
-        "forearm",
-        "larm",
-        "lowerarm",
-        "palm",
-        "rarm",
-        "shoulder",
-        "upperarm",
-        "wrist",
-    ]
-)
+ARM_WORDS = HAND_WORDS | {
+    *("arm", "arms", "clavicle", "elbow", "forearm", "larm", "lowerarm", "palm"),
+    *("rarm", "shoulder", "upperarm", "wrist"),
+}
 LEG_WORDS = frozenset(
-    [
-        "ankle",
-        "calf",
-        "feet",
-        "foot",
-        "hip",
-        "knee",
-        "leg",
-        "legs",
-        "lleg",
-        "lowerleg",
-        "rleg",
-        "shin",
-        "sole",
-        "thigh",
-        "toe",
-        "upperleg",
-    ]
+    {
+        *("ankle", "calf", "feet", "foot", "hip", "knee", "leg", "legs", "lleg"),
+        *("lowerleg", "rleg", "shin", "sole", "thigh", "toe", "upperleg"),
+    }
 )
 HEAD_WORDS = frozenset({"cervical", "gaze", "head", "neck", "skull"})
 
@@ -123,11 +93,9 @@ class Skeleton:
         self.count = int(model.njoints)
         self.up = up
         # words that all names share, such as the robot's own name, mean nothing
-        every = {name: words(name) for name in self.names[2:]}
-        shared = (
-            frozenset[str].intersection(*every.values()) if len(every) > 1 else set()
-        )
-        self._words = {name: own - shared for name, own in every.items()}
+        own = {name: words(name) for name in self.names[2:]}
+        shared = frozenset.intersection(*own.values()) if len(own) > 1 else frozenset()
+        self._words = {name: found - shared for name, found in own.items()}
         self._lowest: dict[int, float] = {}
         self._shapes: dict[int, list[LinkShape]] = {}
         data = workspace(model)
@@ -294,12 +262,8 @@ class Skeleton:
         """Return the longest distance from a chain's first joint to its end [m].
 
         Joints are swept one after the other within their limits, so that a bent
-        posture does not make a limb look short.
-
-        Args:
-            path: Bodies of the chain.
-            end_in_body: End point in the last body's coordinates; its joint's
-                origin if None.
+        posture does not make a limb look short. The end is a point in the last body's
+        coordinates, its joint's origin if None.
         """
         end = np.zeros(3) if end_in_body is None else end_in_body
         data = workspace(self.model)

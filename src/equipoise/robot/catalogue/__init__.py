@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CatalogueSummary:
-    """What a list of robots says of one.
+    """An entry in the list of robots.
 
     Attributes:
         name: Catalogue name.
         title: One line.
-        source: Where the figures come from.
+        source: Where the numbers come from.
     """
 
     name: str

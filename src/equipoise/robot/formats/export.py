@@ -19,7 +19,7 @@ from equipoise.robot.description import (
     fractions_from_colour,
 )
 from equipoise.robot.formats.xml_file import add, add_comment, document, numbers
-from equipoise.robot.inertias import Inertial, principal_inertia
+from equipoise.robot.inertias import INERTIA_ENTRIES, Inertial, principal_inertia
 from equipoise.robot.mesh import mujoco_reads
 from equipoise.rotations import (
     inverse_transform,
@@ -58,11 +58,10 @@ def _add_link(root: Element, link: Link) -> None:
         add(inertial, "origin", xyz=numbers(link.inertial.com_in_link), rpy="0 0 0")
         add(inertial, "mass", value=repr(float(link.inertial.mass)))
         inertia = link.inertial.inertia_in_link
-        entries = ((i, j) for i in range(3) for j in range(i, 3))
         add(
             inertial,
             "inertia",
-            **{f"i{'xyz'[i]}{'xyz'[j]}": numbers([inertia[i, j]]) for i, j in entries},
+            **{key: numbers([inertia[i, j]]) for key, i, j in INERTIA_ENTRIES},
         )
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for shape in shapes:
@@ -353,17 +352,14 @@ class _MjcfWriter:
         for name, positions in postures.items():
             qpos = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
             for joint in self.moving:
+                given = np.ravel(positions.get(joint.name, 0.0))
                 if joint.kind == "spherical":
-                    xyzw = positions.get(joint.name, np.array([0.0, 0.0, 0.0, 1.0]))
+                    xyzw = given if joint.name in positions else [0.0, 0.0, 0.0, 1.0]
                     qpos += wxyz_from_xyzw(xyzw).tolist()
-                elif (
-                    joint.kind == "continuous"
-                    and np.size(positions.get(joint.name)) == 2
-                ):
-                    cos, sin = positions[joint.name]
-                    qpos.append(float(np.arctan2(sin, cos)))
+                elif joint.kind == "continuous" and len(given) == 2:
+                    qpos.append(float(np.arctan2(given[1], given[0])))
                 else:
-                    qpos.append(float(np.ravel(positions.get(joint.name, 0.0))[0]))
+                    qpos.append(float(given[0]))
             add(frames, "key", name=name, qpos=numbers(qpos))
 
 

@@ -172,9 +172,9 @@ def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | Non
         )
     }
     for mesh in spec.meshes:
-        if not mesh.file or (mesh.name or Path(mesh.file).stem) in needed:
+        if not mesh.file or _mesh_name(mesh) in needed:
             continue
-        mesh.name = mesh.name or Path(mesh.file).stem
+        mesh.name = _mesh_name(mesh)
         mesh.file = ""
         mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
         corners = np.array(list(product((-1.0, 1.0), repeat=3))) * STAND_IN_HALF
@@ -199,7 +199,7 @@ def _drop_decoration(mujoco: Any, spec: Any, path: Path) -> list[str]:
         spec.delete(decoration)
     fields = {field.name for field in spec.hfields}
     missing = {
-        mesh.name or Path(mesh.file).stem: mesh.file
+        _mesh_name(mesh): mesh.file
         for mesh in spec.meshes
         if mesh.file and not _mesh_path(spec, mesh).is_file()
     }
@@ -217,12 +217,16 @@ def _drop_decoration(mujoco: Any, spec: Any, path: Path) -> list[str]:
         elif geom.hfieldname in fields:
             spec.delete(geom)
     for asset in (*spec.meshes, *spec.hfields):
-        if asset.name in fields or (asset.name or Path(asset.file).stem) in missing:
+        if asset.name in fields or _mesh_name(asset) in missing:
             spec.delete(asset)
     if not left_out:
         return []
     some = ", ".join(sorted(left_out)[:3]) + (", …" if len(left_out) > 3 else "")
     return [f"{len(left_out)} mesh files were not found and left out: {some}"]
+
+
+def _mesh_name(mesh: Any) -> str:
+    return mesh.name or Path(mesh.file).stem
 
 
 def _mesh_path(spec: Any, mesh: Any) -> Path:
@@ -260,12 +264,9 @@ class _ReferenceChecker:
     def document(self, root: Element, source: Path, model_folder: Path) -> None:
         """Check one XML document whose files are relative to a model's folder."""
         elements = list(_walk(root, source))
-        folders = [
-            element.get(key, "")
-            for element in elements
-            for key in FOLDER_ATTRIBUTES
-            if element.tag == "compiler" and element.get(key)
-        ]
+        compilers = [element for element in elements if element.tag == "compiler"]
+        given = (c.get(key, "") for c in compilers for key in FOLDER_ATTRIBUTES)
+        folders = list(filter(None, given))
         for folder in folders:
             self.allowed(model_folder, folder, source)
         for element in elements:

@@ -169,12 +169,9 @@ def _pairs(model: pin.Model, mj_model: Any) -> Iterator[_Pair]:
     }
     for body in range(BASE, model.njoints):
         name = model.names[body]
-        if body == BASE:
-            index = _free_joint(model, mj_model)
-        elif name in by_name:
-            index = by_name[name]
-        else:
+        if body != BASE and name not in by_name:
             raise NameNotFoundError("joint", name, by_name, "the MuJoCo model")
+        index = _free_joint(model, mj_model) if body == BASE else by_name[name]
         kind = int(mj_model.jnt_type[index])
         joint = model.joints[body]
         widths = (joint.nq, joint.nv)

@@ -7,8 +7,9 @@ its own inertials returns it unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from equipoise.robot.formats.mjcf import read_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import Node, XmlEditor, numbers, parse_xml
 from equipoise.robot.inertias import (
+    INERTIA_ENTRIES,
     SAME_INERTIA,
     Inertial,
     check_inertial,
@@ -27,10 +29,6 @@ from equipoise.robot.inertias import (
 )
 from equipoise.rotations import rotation_from_rpy, wxyz_from_xyzw
 
-# Entries of a URDF inertia: their key, row and column.
-INERTIA_KEYS = tuple(
-    (f"i{'xyz'[i]}{'xyz'[j]}", i, j) for i in range(3) for j in range(i, 3)
-)
 WRITTEN_INERTIA = 1e-9  # relative to the largest entry, once MuJoCo diagonalised it
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 INERTIAS = ("fullinertia", "diaginertia")
@@ -40,9 +38,7 @@ THIN = 1e-9
 
 
 def rewrite_urdf(
-    original: bytes,
-    inertials: Mapping[str, Inertial],
-    path: Path = Path("robot.urdf"),
+    original: bytes, inertials: Mapping[str, Inertial], path: Path = Path("robot.urdf")
 ) -> bytes:
     """Change the inertial entries of some links of a URDF file.
 
@@ -62,9 +58,7 @@ def rewrite_urdf(
             possible.
         EquipoiseError: If the result does not read back as wanted.
     """
-    _check(inertials, path)
-    before = read_urdf(parse_xml(original, path), path)
-    editor = XmlEditor(original, path)
+    editor, before = _opened(original, inertials, path, read_urdf)
     nodes = {
         node.attributes.get("name", ""): node
         for node in editor.root.children
@@ -83,9 +77,7 @@ def rewrite_urdf(
 
 
 def rewrite_mjcf(
-    original: bytes,
-    inertials: Mapping[str, Inertial],
-    path: Path = Path("robot.xml"),
+    original: bytes, inertials: Mapping[str, Inertial], path: Path = Path("robot.xml")
 ) -> bytes:
     """Change the inertial entries of some bodies of an MJCF file.
 
@@ -106,9 +98,7 @@ def rewrite_mjcf(
             comes from another file, or an inertial is not possible.
         EquipoiseError: If the result does not read back as wanted.
     """
-    _check(inertials, path)
-    before = read_mjcf(parse_xml(original, path), path)
-    editor = XmlEditor(original, path)
+    editor, before = _opened(original, inertials, path, read_mjcf)
     nodes = _body_nodes(editor.root)
     for name, wanted in inertials.items():
         if name not in before.link_by_name:
@@ -132,6 +122,18 @@ def rewrite_mjcf(
     return content
 
 
+def _opened(
+    original: bytes,
+    inertials: Mapping[str, Inertial],
+    path: Path,
+    read: Callable[[Element, Path], Description],
+) -> tuple[XmlEditor, Description]:
+    for name, inertial in inertials.items():
+        check_inertial(inertial, f"{path}: link '{name}'")
+    before = read(parse_xml(original, path), path)
+    return XmlEditor(original, path), before
+
+
 def _same_inertial(
     one: Inertial | None, other: Inertial | None, tolerance: float = SAME_INERTIA
 ) -> bool:
@@ -143,11 +145,6 @@ def _same_inertial(
         and np.array_equal(one.com_in_link, other.com_in_link)
         and same_inertia(one.inertia_in_link, other.inertia_in_link, tolerance)
     )
-
-
-def _check(inertials: Mapping[str, Inertial], path: Path) -> None:
-    for name, inertial in inertials.items():
-        check_inertial(inertial, f"{path}: link '{name}'")
 
 
 def _inertial_of(description: Description, name: str) -> Inertial | None:
@@ -182,7 +179,7 @@ def _edit_link(
         if inertia is None:
             missing.append(_inertia_line(local))
         else:
-            for key, row, column in INERTIA_KEYS:
+            for key, row, column in INERTIA_ENTRIES:
                 value = float(local[row, column])
                 if abs(float(inertia.attributes.get(key, "0")) - value) > rounding:
                     editor.set_attribute(inertia, key, numbers([value]))
@@ -199,7 +196,7 @@ def _inertial_lines(inertial: Inertial) -> list[str]:
 
 
 def _inertia_line(inertia: Array) -> str:
-    entries = (f'{key}="{numbers([inertia[i, j]])}"' for key, i, j in INERTIA_KEYS)
+    entries = (f'{key}="{numbers([inertia[i, j]])}"' for key, i, j in INERTIA_ENTRIES)
     return f"<inertia {' '.join(entries)}/>"
 
 
@@ -244,11 +241,7 @@ def _body_nodes(root: Node) -> dict[str, Node]:
 
 
 def _edit_body(
-    editor: XmlEditor,
-    body: Node,
-    name: str,
-    current: Inertial | None,
-    wanted: Inertial,
+    editor: XmlEditor, body: Node, name: str, current: Inertial | None, wanted: Inertial
 ) -> None:
     """Write a new inertial into a body element."""
     where = f"{editor.path}: body '{name}'"

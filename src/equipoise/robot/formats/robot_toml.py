@@ -32,12 +32,7 @@ import numpy as np
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
-from equipoise.robot.description import (
-    JOINT_KINDS,
-    Description,
-    Joint,
-    JointKind,
-)
+from equipoise.robot.description import JOINT_KINDS, Description, Joint, JointKind
 from equipoise.robot.formats.dh import limb_settings, read_dh, read_dh_limbs
 from equipoise.robot.formats.settings import load_toml
 from equipoise.robot.formats.toml_table import (

@@ -209,15 +209,16 @@ def read_link(
     span: Array | None = None,
     com_key: str = "com",
 ) -> Link:
-    """Read one link.
+    """Read one link: ``mass``, centre of mass, ``inertia`` and ``shapes``.
+
+    A link without ``mass`` is massless. One without ``inertia`` gets an estimate, as
+    it could not be simulated otherwise.
 
     Args:
-        entry: Holds ``mass``, the centre of mass, ``inertia`` and ``shapes``; a link
-            without ``mass`` is massless.
+        entry: The link's table.
         name: The link's name.
         estimated: Gets the name appended if the inertia had to be estimated.
-        span: From the link's joint to the next in link axes [m], shape (3,), for
-            the estimate.
+        span: From the link's joint to the next in link axes [m], shape (3,).
         com_key: The key of the centre of mass.
     """
     shapes = tuple(
@@ -299,14 +300,7 @@ def read_pose(entry: Table) -> Array:
 def description_from_links(
     file: Table, links: list[Link], joints: list[Joint], estimated: list[str]
 ) -> Description:
-    """Check links and joints of a file and put them together.
-
-    Args:
-        file: The whole file; its ``where`` is the robot's name if it gives none.
-        links: All links.
-        joints: All joints.
-        estimated: Links whose inertia was estimated.
-    """
+    """Check links and joints; ``estimated`` names links with an estimated inertia."""
     # as the URDF reader, so that q is the same for a robot and its URDF
     joints = sorted(joints, key=lambda joint: joint.name)
     root = check_tree(links, joints, file.where)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -31,7 +30,7 @@ from equipoise.robot.description import (
     checked_name,
     colour_from_fractions,
 )
-from equipoise.robot.inertias import Inertial
+from equipoise.robot.inertias import INERTIA_ENTRIES, Inertial
 from equipoise.robot.mesh import resolve_mesh
 from equipoise.rotations import rotation_from_rpy, transform
 
@@ -135,8 +134,7 @@ class _Reader:
         inertia = np.zeros((3, 3))
         inertia_element = element.find("inertia")
         if inertia_element is not None:
-            for row, column in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-                key = "i" + "xyz"[row] + "xyz"[column]
+            for key, row, column in INERTIA_ENTRIES:
                 value = self.number(inertia_element, key, f"{where}, {key}", 0.0)
                 inertia[row, column] = inertia[column, row] = value
         rotation = pose[:3, :3]
@@ -205,15 +203,9 @@ class _Reader:
             raise self.error("a joint has no name")
         where = f"joint '{name}'"
         kind = self.kind(element, where)
-        ends = []
-        for end in ("parent", "child"):
-            link = element.find(end)
-            if link is None or not link.get("link"):
-                raise self.error(f"{where} has no {end} link")
-            ends.append(link.get("link", ""))
+        parent, child = (self.end(element, end, where) for end in ("parent", "child"))
         limit = element.find("limit")
-        lower, upper = -math.inf, math.inf
-        velocity = effort = math.inf
+        lower, upper, velocity, effort = -math.inf, math.inf, math.inf, math.inf
         if limit is not None:
             velocity = self.magnitude(limit, "velocity", where)
             effort = self.magnitude(limit, "effort", where)
@@ -240,7 +232,8 @@ class _Reader:
         return Joint(
             name,
             kind,
-            *ends,
+            parent,
+            child,
             self.origin(element, where),
             self.axis(element, kind, where),
             lower,
@@ -268,11 +261,17 @@ class _Reader:
         text = element.get("type", "")
         kind = KIND_ALIASES.get(text, text)
         if kind in JOINT_KINDS:
-            return cast(JointKind, kind)
+            return kind
         raise self.error(
             f"{where} is of type '{text}', which is not supported; "
             f"supported are {', '.join(JOINT_KINDS)}"
         )
+
+    def end(self, element: Element, end: str, where: str) -> str:
+        link = element.find(end)
+        if link is None or not link.get("link"):
+            raise self.error(f"{where} has no {end} link")
+        return link.get("link", "")
 
     def axis(self, element: Element, kind: JointKind, where: str) -> Array:
         axis_element = element.find("axis")

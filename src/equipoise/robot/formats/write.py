@@ -11,10 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.atomic_file import (
-    write_bytes_atomically,
-    write_files_atomically,
-)
+from equipoise.atomic_file import write_bytes_atomically, write_files_atomically
 from equipoise.errors import EquipoiseError, RobotFileError
 from equipoise.robot.description import Description, check_inertials
 from equipoise.robot.formats.export import to_mjcf, to_urdf
