@@ -379,7 +379,7 @@ def test_humanoid_segments_are_winters(
     mass_share: float,
     com_share: float,
 ) -> None:
-    """Each limb segment has Winter's share of mass and his place of the CoM."""
+    """Each limb segment has Winter's fraction of mass and his place of the CoM."""
     robot = Posed("humanoid")
     masses, moments = 0.0, np.zeros(3)
     for name in links:
@@ -397,14 +397,14 @@ def test_humanoid_stands_as_tall_as_winters() -> None:
     """Hips, shoulders and neck are at Winter's heights above the sole."""
     robot = Posed("humanoid")
     floor = robot.sole("left")[2, 3]
-    for link, share in (
+    for link, fraction in (
         ("left_thigh", 0.530),
         ("left_shank", 0.285),
         ("left_upper_arm", 0.818),
         ("neck", 0.870),
     ):
         height = robot.frame(link).translation[2] - floor
-        assert height == pytest.approx(share * 1.7, abs=2e-5)
+        assert height == pytest.approx(fraction * 1.7, abs=2e-5)
 
 
 # --- reading ---------------------------------------------------------------------
@@ -444,8 +444,8 @@ def test_tree_joint_and_solid() -> None:
     across = (3 * 0.01**2 + 0.4**2) / 12
     expected = np.diag([across, across, 0.5 * 0.01**2])
     np.testing.assert_allclose(inertial.inertia_in_link, expected, atol=1e-16)
-    (told,) = description.assumptions
-    assert told.startswith("1 link has no inertia in the file (body)")
+    (sentence,) = description.assumptions
+    assert sentence.startswith("1 link has no inertia in the file (body)")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_names_do_not_matter(g1_urdf: Path, tmp_path: Path) -> None:
             renamed.soles[side].polygon_in_sole, original.soles[side].polygon_in_sole
         )
     np.testing.assert_allclose(renamed.standing, original.standing, atol=1e-12)
-    assert any("names do not tell left" in line for line in renamed.assumptions)
+    assert any("names do not distinguish left" in line for line in renamed.assumptions)
     assert original.assumptions == ()
 
 
@@ -190,7 +190,7 @@ def test_robots_can_be_copied_and_sent(g1_urdf: Path) -> None:
 
 
 def test_with_inertials_moves_the_com_and_nothing_else(g1_urdf: Path) -> None:
-    """A heavier pelvis pulls the CoM towards itself by its share of the mass."""
+    """A heavier pelvis pulls the CoM towards itself by its fraction of the mass."""
     robot = eq.load(g1_urdf)
     pelvis = robot.description.link_by_name["pelvis"].inertial
     assert pelvis is not None

@@ -160,7 +160,7 @@ class _Assembly:
             )
         if not pairs.sides_are_named and self.settings.forward is None:
             self.assumptions.append(
-                "names do not tell left from right: the root link's axes do, "
+                "names do not distinguish left from right: the root link's axes do, "
                 "x (or y, where x is lateral) pointing forward"
             )
 

@@ -51,7 +51,7 @@ class Shape:
     """One geometric primitive or mesh fixed to a link.
 
     Attributes:
-        kind: Which shape.
+        kind: Kind of shape.
         size: Box: full edge lengths (x, y, z). Sphere: (radius,). Cylinder and
             capsule: (radius, length) along z; a capsule's length is that of its
             cylindrical part. Mesh: scale (x, y, z). All [m] but the scale.
@@ -129,8 +129,8 @@ class Description:
         links: All links, in file order.
         joints: All joints. Children of a link are visited in this order.
         root: Name of the root link.
-        notices: What the reader could not represent, one sentence each.
-        assumptions: What the reader chose where the file is silent, likewise.
+        notices: Parts of the file that were left out or changed, one sentence each.
+        assumptions: Choices of the reader where the file gives nothing, likewise.
         postures: Named joint positions from the file, each {joint: values}.
     """
 

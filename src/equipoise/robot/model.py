@@ -1,4 +1,4 @@
-"""What a biped is: a Pinocchio model and the parts that Pinocchio does not know."""
+"""A biped: a Pinocchio model and the parts that Pinocchio has no notion of."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Robot:
             There is always ``"standing"``, with level soles unless a warning says
             otherwise.
         source: File that the robot came from, or None.
-        assumptions: What was chosen where the source is silent, a sentence each.
+        assumptions: Choices made where the source gives nothing, a sentence each.
         warnings: What looks wrong in the file, a sentence each.
     """
 

@@ -32,7 +32,7 @@ class Limb:
         subtree_joints: All moving joints of the limb, side branches (fingers,
             toes, eyes) included, in Pinocchio's order.
         length: Length of the main chain, joint to joint and on to the sole [m].
-        origin: Where the limb's definition came from.
+        origin: Source of the limb's definition.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Sole:
     up in the standing posture (``l_sole`` and ``r_sole`` of REP-120).
 
     Attributes:
-        side: Which foot.
+        side: Left or right foot.
         link: The foot link, in whose coordinates the pose is given.
         transform_sole_to_link: Maps sole coordinates to link coordinates, (4, 4).
         polygon_in_sole: Corners of the convex contact polygon, counter-clockwise
             seen from above [m], shape (k, 2) with k ≥ 1 (a point foot has 1).
-        origin: Where the polygon came from.
+        origin: Source of the polygon.
     """
 
     side: Side
@@ -102,7 +102,7 @@ class Actuator:
         velocity_limit: Largest speed [rad/s or m/s].
         lower: Lower position limit [rad or m].
         upper: Upper position limit [rad or m].
-        origins: Where each parameter came from, by its name. A limit that is not given
+        origins: Source of each parameter, by its name. A limit that is not given
             is infinite, an inertia or friction that is not given is zero.
     """
 

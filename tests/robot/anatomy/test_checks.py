@@ -84,12 +84,12 @@ def test_good_robot_has_no_warnings(tmp_path: Path) -> None:
     ],
 )
 def test_each_warning(tmp_path: Path, old: str, new: str, message: str) -> None:
-    """One changed figure raises the warning that names it."""
+    """One changed value raises the warning that names it."""
     assert message in warnings_of(changed(old, new), tmp_path)
 
 
 def test_mimic_joints_are_named(tmp_path: Path) -> None:
-    """A mimic joint moves on its own, and the user is told which."""
+    """A mimic joint moves on its own, and a warning names it."""
     text = re.sub(
         r'(<joint name="left_ankle".*?)(</joint>)',
         r'\1<mimic joint="left_hip"/>\2',

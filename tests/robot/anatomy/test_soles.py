@@ -136,7 +136,7 @@ def test_missing_mesh_gives_an_estimate(tmp_path: Path) -> None:
 
 
 def test_unreadable_mesh_gives_an_estimate(tmp_path: Path) -> None:
-    """A file that is no mesh is treated as a missing one."""
+    """A file that is not a mesh is treated as a missing one."""
     (tmp_path / "foot.stl").write_bytes(b"solid nothing")
     robot = load_text(biped('<mesh filename="foot.stl"/>'), tmp_path)
     assert robot.soles["left"].origin.startswith("estimate")

@@ -267,7 +267,7 @@ def test_without_mujoco_the_way_to_install_it_is_said(
 
 
 def test_huge_positions_are_refused_and_huge_limits_are_none() -> None:
-    """A keyframe that no angle can be is an error; such a limit is no limit."""
+    """A keyframe that no angle can be is an error; such a limit counts as none."""
     body = f'<body><joint name="j" range="-1e15 1"/>{ROD}</body>'
     text = FREE % (body, END)
     assert read_text(text).joint_by_name["j"].lower == -np.inf

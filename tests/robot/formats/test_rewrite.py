@@ -115,7 +115,7 @@ inertials = st.builds(
 
 
 def assert_holds(found: Inertial | None, wanted: Inertial) -> None:
-    """Compare mass distributions: figures exactly, inertia to rounding."""
+    """Compare mass distributions: mass and CoM exactly, inertia to rounding."""
     assert found is not None
     assert found.mass == wanted.mass
     np.testing.assert_array_equal(found.com_in_link, wanted.com_in_link)

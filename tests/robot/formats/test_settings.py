@@ -52,7 +52,7 @@ def test_sole_is_taken_from_the_file(g1_beside_toml: Path) -> None:
 def test_limbs_postures_and_actuators_are_taken_from_the_file(
     g1_beside_toml: Path,
 ) -> None:
-    """Named limbs, postures and motor figures replace what was found."""
+    """Named limbs, postures and actuator parameters replace what was found."""
     robot = load_with(
         g1_beside_toml,
         """

@@ -1,1 +1,1 @@
-"""What a biped has that its file does not name: limbs, soles, a way to stand."""
+"""Limbs, soles and the standing posture, which robot files do not name."""

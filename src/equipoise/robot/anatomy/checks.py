@@ -1,4 +1,4 @@
-"""What looks wrong in a robot's file: warnings, not errors."""
+"""Warnings of likely mistakes in a robot's file."""
 
 from __future__ import annotations
 

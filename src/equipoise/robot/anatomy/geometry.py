@@ -59,7 +59,7 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
 
 
 def upright_variant(shape: Shape) -> Shape | None:
-    """Return a COLLADA mesh turned as its up axis asks for, or None if z is up.
+    """Return a COLLADA mesh turned so that its up axis is z, or None if it is.
 
     Some viewers turn such meshes and some do not, so the file alone does not determine
     which is meant; geometry here takes vertices as they stand in the file.

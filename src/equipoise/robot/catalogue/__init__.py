@@ -22,7 +22,7 @@ class CatalogueSummary:
     Attributes:
         name: Catalogue name.
         title: One line.
-        source: Where the numbers come from.
+        source: Publication that the numbers come from.
     """
 
     name: str

@@ -48,7 +48,7 @@ _LOG_LOCK = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class CompiledMjcf:
-    """What MuJoCo made of a document.
+    """A document as MuJoCo compiled it.
 
     Attributes:
         model: ``mujoco.MjModel``.

@@ -152,7 +152,7 @@ def mujoco_body_name(mj_model: Any, index: int) -> str:
 
 
 class _Pair(NamedTuple):
-    """Where one joint's numbers are in both layouts."""
+    """Places of one joint's numbers in both layouts."""
 
     kind: int
     is_circle: bool
