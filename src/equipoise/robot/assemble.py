@@ -13,8 +13,8 @@ import pinocchio as pin
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.anatomy.checks import find_warnings
+from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.anatomy.limbs import Pairs, assign_limbs, find_pairs, is_upright
-from equipoise.robot.anatomy.polygon import convex_hull
 from equipoise.robot.anatomy.posture import (
     Orientation,
     com_outside,

@@ -92,10 +92,6 @@ def principal_inertia(inertia_in_link: Array, where: str) -> PrincipalInertia:
     Thin plates have A + B = C, which rounding may miss; MuJoCo then refuses them.
     The largest moment is lowered by that rounding, and by no more.
 
-    Args:
-        inertia_in_link: Rotational inertia in link axes [kg m²], shape (3, 3).
-        where: Names file and link in messages.
-
     Raises:
         RobotFileError: If no rigid body has such an inertia.
     """
@@ -128,12 +124,9 @@ def same_inertia(one: Array, other: Array, tolerance: float = SAME_INERTIA) -> b
 def estimate_inertia(mass: float, span: Array) -> Array:
     """Estimate the inertia about the centre of mass [kg m²], shape (3, 3).
 
-    The link is a uniform solid of :data:`LINK_DENSITY`: a cylinder along ``span``
-    and as long, or a sphere where the span is shorter than the sphere's diameter.
-
-    Args:
-        mass: Mass [kg].
-        span: From the link's joint to the next [m], shape (3,).
+    The link is a uniform solid of :data:`LINK_DENSITY`: a cylinder along the span from
+    its joint to the next [m], shape (3,), or a sphere where the span is shorter than
+    the sphere's diameter.
     """
     volume = mass / LINK_DENSITY
     radius = np.cbrt(0.75 * volume / np.pi)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.anatomy.polygon import area
+from equipoise.robot.anatomy.geometry import area
 
 Side = Literal["left", "right"]
 LimbKind = Literal["leg", "arm", "head", "torso", "other"]

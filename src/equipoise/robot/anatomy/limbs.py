@@ -103,7 +103,7 @@ def find_pairs(
 
 
 def is_upright(skeleton: Skeleton, pairs: Pairs) -> bool:
-    """Whether an unusual direction of up is to be believed.
+    """Whether an unusual direction of up is plausible.
 
     Names must speak of legs, and the centre of mass must be well above the feet:
     arms that reach out laterally look like legs in a rotated frame.

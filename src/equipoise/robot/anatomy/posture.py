@@ -11,8 +11,7 @@ import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
-from equipoise.robot.anatomy.geometry import plane_axes
-from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
+from equipoise.robot.anatomy.geometry import convex_hull, plane_axes, signed_distance
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
 from equipoise.robot.description import LARGEST
 from equipoise.robot.parts import Side, Sole

@@ -8,8 +8,14 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.anatomy.geometry import contact_points, plane_axes, upright_variant
-from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
+from equipoise.robot.anatomy.geometry import (
+    area,
+    contact_points,
+    convex_hull,
+    plane_axes,
+    simplify,
+    upright_variant,
+)
 from equipoise.robot.anatomy.skeleton import Path, Skeleton
 from equipoise.robot.description import Shape
 from equipoise.robot.parts import Side, Sole

@@ -36,24 +36,15 @@ def catalogue_names() -> list[str]:
 
 
 def catalogue_summary(name: str) -> CatalogueSummary:
-    """Return title and source of a robot without building it.
-
-    Raises:
-        UnknownRobotError: If there is no such robot.
-    """
+    """Return title and source of a robot without building it."""
     table = read_catalogue_table(name)
     return CatalogueSummary(name, table["title"], table["source"])
 
 
 def read_catalogue(name: str) -> tuple[Description, dict[str, Any]]:
-    """Read a robot of the catalogue.
+    """Return links and joints of a robot, and its settings.
 
-    Returns:
-        The robot's links and joints, and its settings, as
-        :func:`~equipoise.robot.formats.robot_toml.split_robot_table`.
-
-    Raises:
-        UnknownRobotError: If there is no such robot.
+    See :func:`~equipoise.robot.formats.robot_toml.split_robot_table`.
     """
     from equipoise.robot.formats.robot_toml import split_robot_table
 

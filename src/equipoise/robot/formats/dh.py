@@ -352,22 +352,13 @@ def _tree_of_limb(
     if limb.convention == "modified":
         place = place @ a_matrices[0]
         onward = [*a_matrices[1:], transform()]
+    axis = frozen_array([0.0, 0.0, 1.0])
     links, joints, parent = [], [], limb.parent
     for k, row in enumerate(limb.rows):
-        joints.append(
-            Joint(
-                row.joint,
-                row.kind,
-                parent,
-                row.link,
-                frozen_array(place),
-                frozen_array([0.0, 0.0, 1.0]),
-                row.lower,
-                row.upper,
-                row.velocity_limit,
-                row.effort_limit,
-            )
-        )
+        limits = (row.lower, row.upper, row.velocity_limit, row.effort_limit)
+        pose = frozen_array(place)
+        joint = Joint(row.joint, row.kind, parent, row.link, pose, axis, *limits)
+        joints.append(joint)
         centroid_to_link = transform()
         if limb.convention == "standard" and row.centroid_frame != "proximal":
             at_joint = row.centroid_frame == "distal_axes"

@@ -204,14 +204,8 @@ class _Reader:
         armature, damping = _reflected(model, index)
         axis = np.array(model.jnt_axis[index]) if kind != BALL else [1.0, 0.0, 0.0]
         return Joint(
-            self.joint_name(index),
-            KINDS[kind],
-            parent,
-            child,
-            frozen_array(placement),
-            frozen_array(axis),
-            lower,
-            upper,
+            *(self.joint_name(index), KINDS[kind], parent, child),
+            *(frozen_array(placement), frozen_array(axis), lower, upper),
             effort_limit=float(self.efforts[index]),
             damping=float(model.dof_damping[dof]) + damping,
             friction=float(model.dof_frictionloss[dof]),

@@ -65,16 +65,13 @@ class CompiledMjcf:
 
 
 def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
-    """Compile a document with static bodies and visual geoms kept.
+    """Compile a document that was checked by :func:`check_references`.
+
+    Static bodies and visual geoms are kept.
 
     The document is handed over from memory, so that MuJoCo sees what was checked.
     Textures, skins and height fields are dropped: no link needs them. Geoms whose
     mesh file is missing are dropped where the body's inertia is given explicitly.
-
-    Args:
-        root: The ``<mujoco>`` element, checked by
-            :func:`~equipoise.robot.formats.mjcf_files.check_references`.
-        path: Where it came from: for messages and relative paths.
 
     Raises:
         RobotFileError: If MuJoCo refuses it, or a missing mesh decides an inertia.
@@ -241,10 +238,6 @@ def check_references(root: Element, path: Path) -> None:
     A relative path may not leave the folder above the robot file's own; an absolute
     path may not hold ``..``; nothing but regular files may be named. Included files
     and attached models are held to the same rules.
-
-    Args:
-        root: The ``<mujoco>`` element.
-        path: The file that it came from.
 
     Raises:
         RobotFileError: For such a path, for a missing or unsafe included file, for

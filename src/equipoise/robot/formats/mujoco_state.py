@@ -106,14 +106,8 @@ def from_mujoco(
     Joints that the MuJoCo model alone has are left out; full turns of joints without
     limits are lost.
 
-    Args:
-        model: Pinocchio model of the robot, its base floating.
-        mj_model: Compiled ``mujoco.MjModel`` that holds the same robot.
-        qpos: Positions, shape (nq,) or (n, nq) of the MuJoCo model.
-        qvel: Velocities, shape (nv,) or (n, nv) of the MuJoCo model.
-
-    Raises:
-        EquipoiseError: As :func:`to_mujoco`.
+    Arguments and errors are as for :func:`to_mujoco`; qpos has shape (nq,) or (n, nq)
+    and qvel (nv,) or (n, nv) of the MuJoCo model.
     """
     widths = int(mj_model.nq), int(mj_model.nv)
     qpos, qvel = _checked(qpos, qvel, *widths, ("qpos", "qvel"))

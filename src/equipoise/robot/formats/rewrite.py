@@ -84,19 +84,10 @@ def rewrite_mjcf(
     Changed inertias are written as ``fullinertia``; a body whose inertia MuJoCo
     infers from its geoms gets an ``<inertial>`` only if it changes.
 
-    Args:
-        original: The file's content.
-        inertials: New mass distribution by body name; other bodies stay.
-        path: The file's path: for messages, includes and mesh files.
-
-    Returns:
-        The new content.
+    Arguments and errors are those of :func:`rewrite_urdf`.
 
     Raises:
-        NameNotFoundError: If there is no body of a name.
-        RobotFileError: If the file is not an MJCF that MuJoCo compiles, if a body
-            comes from another file, or an inertial is not possible.
-        EquipoiseError: If the result does not read back as wanted.
+        RobotFileError: Also if MuJoCo refuses the file or a body comes from another.
     """
     editor, before = _opened(original, inertials, path, read_mjcf)
     nodes = _body_nodes(editor.root)

@@ -122,15 +122,10 @@ def _read_joint(entry: Table) -> Joint:
     entry.check_keys(*JOINT_KEYS)
     kind = cast(JointKind, entry.choice("kind", JOINT_KINDS, "fixed"))
     lower, upper = entry.limits()
+    name, parent, child = (entry.text(key) for key in ("name", "parent", "child"))
     return Joint(
-        entry.text("name"),
-        kind,
-        entry.text("parent"),
-        entry.text("child"),
-        read_pose(entry),
-        _read_axis(entry, kind),
-        lower,
-        upper,
+        *(name, kind, parent, child, read_pose(entry), _read_axis(entry, kind)),
+        *(lower, upper),
         entry.not_negative("velocity_limit", math.inf),
         entry.not_negative("effort_limit", math.inf),
         entry.not_negative("damping", 0.0),

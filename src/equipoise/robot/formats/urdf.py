@@ -229,21 +229,10 @@ class _Reader:
         elif kind == "helical":
             raise self.error(f"{where} is helical and needs <pitch value=.../>")
         mimic = element.find("mimic")
+        origin, axis = self.origin(element, where), self.axis(element, kind, where)
         return Joint(
-            name,
-            kind,
-            parent,
-            child,
-            self.origin(element, where),
-            self.axis(element, kind, where),
-            lower,
-            upper,
-            velocity,
-            effort,
-            damping,
-            friction,
-            armature,
-            pitch,
+            *(name, kind, parent, child, origin, axis, lower, upper, velocity, effort),
+            *(damping, friction, armature, pitch),
             None if mimic is None else mimic.get("joint"),
         )
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import ConvexHull
 
-from equipoise.robot.anatomy.polygon import area, convex_hull, simplify
+from equipoise.robot.anatomy.geometry import area, convex_hull, simplify
 
 POINTS = arrays(
     np.float64,
