@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,17 +42,9 @@ DETECTED = "detected"
 NO_LEGS = "no mirrored pair of chains reaches down to the ground"
 
 
-@dataclass(frozen=True)
-class Branches:
-    """Two mirrored branches.
+class Branches(NamedTuple):
+    """Two mirrored branches, each the bodies from its first joint to its end."""
 
-    Attributes:
-        meet: The body that both hang on.
-        first: Bodies of the one, from its first joint to its end.
-        second: Bodies of the other.
-    """
-
-    meet: int
     first: Path
     second: Path
 
@@ -120,7 +113,7 @@ def main_path(skeleton: Skeleton, first: int) -> Path:
     """Follow a branch outwards until it splits into parts of like mass, or fingers."""
     path = [first]
     while children := skeleton.children(path[-1]):
-        masses = [skeleton.branch_mass(child) for child in children]
+        masses = [skeleton.branch_masses[child] for child in children]
         heaviest = int(np.argmax(masses))
         splits = len(children) > 1 and masses[heaviest] <= MAIN_FRACTION * sum(masses)
         if splits or skeleton.speak_of(HAND_WORDS, [children[heaviest]]):
@@ -143,8 +136,7 @@ def _mirrored_branches(skeleton: Skeleton) -> list[Branches]:
             ):
                 continue
             shared = sum(a == b for a, b in zip(path_1, path_2, strict=True))
-            meet = path_1[shared - 1] if shared else 1
-            found.append(Branches(meet, path_1[shared:], path_2[shared:]))
+            found.append(Branches(path_1[shared:], path_2[shared:]))
     return found
 
 
@@ -303,7 +295,7 @@ def assign_limbs(
     shoulders = [skeleton.height(path[0]) for path in arms.values()]
     # the first body of each branch that is still free, heaviest first
     roots = [body for body in free if skeleton.parents[body] not in free]
-    for first in sorted(roots, key=lambda b: (-skeleton.branch_mass(b), b)):
+    for first in sorted(roots, key=lambda b: (-skeleton.branch_masses[b], b)):
         path = main_path(skeleton, first)
         own = skeleton.below(first)
         high = bool(shoulders) and skeleton.height(path[-1]) > max(shoulders)

@@ -150,12 +150,9 @@ class Skeleton:
         """Return a body and all that it carries."""
         return {int(index) for index in self.model.subtrees[body]}
 
-    def branch_mass(self, body: int) -> float:
-        """Return the mass of a body and all that it carries [kg]."""
-        return self._branch_masses[body]
-
     @cached_property
-    def _branch_masses(self) -> list[float]:
+    def branch_masses(self) -> list[float]:
+        """Mass of each body and all that it carries [kg]."""
         masses = [float(inertia.mass) for inertia in self.model.inertias]
         for body in range(self.count - 1, 0, -1):
             masses[self.parents[body]] += masses[body]

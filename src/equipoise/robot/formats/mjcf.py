@@ -123,11 +123,8 @@ class _Reader:
             raise RobotFileError(f"{self.path}: has no bodies")
         if len(trees) > 1:
             names = ", ".join(self.body_name(body) for body in trees[:5])
-            floating = [
-                body
-                for body in trees
-                if self.is_free(body) and model.body_subtreemass[body] > 0.0
-            ]
+            masses = model.body_subtreemass
+            floating = [b for b in trees if self.is_free(b) and masses[b] > 0.0]
             if len(floating) != 1:
                 raise RobotFileError(
                     f"{self.path}: holds {len(trees)} separate robots or objects "
