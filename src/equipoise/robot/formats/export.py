@@ -29,6 +29,12 @@ from equipoise.rotations import (
 )
 
 ALWAYS_LIMITED = ("revolute", "prismatic")
+MJCF_TYPES = {
+    **{"revolute": "hinge", "continuous": "hinge"},
+    **{"prismatic": "slide", "spherical": "ball"},
+}
+SMALLEST = 1e-15  # mjMINVAL: masses and moments of moving bodies must be larger
+NARROWEST_RANGE = 1e-12  # MuJoCo wants upper limits above lower ones
 
 
 def to_urdf(description: Description) -> str:
@@ -141,14 +147,6 @@ def _finite(value: float) -> float:
     return min(max(float(value), -largest), largest)
 
 
-MJCF_TYPES = {
-    **{"revolute": "hinge", "continuous": "hinge"},
-    **{"prismatic": "slide", "spherical": "ball"},
-}
-SMALLEST = 1e-15  # mjMINVAL: masses and moments of moving bodies must be larger
-NARROWEST_RANGE = 1e-12  # MuJoCo wants upper limits above lower ones
-
-
 def to_mjcf(description: Description) -> str:
     """Write a robot as MJCF, its base floating freely, without floor or actuators.
 
@@ -218,19 +216,16 @@ class _MjcfWriter:
         for joint in reversed(joints):
             if joint.kind != "fixed":
                 placed.append((joint, pose_in_body))
-            pose_in_body = pose_in_body @ inverse_transform(
-                joint.transform_joint_to_parent
-            )
-        self.body(
-            above, joints[-1].child, inverse_transform(pose_in_body), placed[::-1]
-        )
+            parent_in_joint = inverse_transform(joint.transform_joint_to_parent)
+            pose_in_body = pose_in_body @ parent_in_joint
+        pose = inverse_transform(pose_in_body)
+        self.body(above, joints[-1].child, pose, placed[::-1])
 
     def only_connects(self, name: str) -> bool:
         link = self.description.link_by_name[name]
         return (
             (link.inertial is None or _is_massless(link.inertial))
-            and not link.collisions
-            and not link.visuals
+            and not (link.collisions or link.visuals)
             and len(self.description.joints_below[name]) == 1
         )
 
@@ -329,9 +324,7 @@ class _MjcfWriter:
             contype=None if solid else "0",
             conaffinity=None if solid else "0",
             group="3" if solid else "2",
-            rgba=None
-            if shape.colour is None
-            else numbers(fractions_from_colour(shape.colour)),
+            rgba=shape.colour and numbers(fractions_from_colour(shape.colour)),
             **_placement(shape.transform_shape_to_link),
         )
 
@@ -368,9 +361,8 @@ def _placement(pose: Array) -> dict[str, str]:
     if pose[:3, 3].any():
         attributes["pos"] = numbers(pose[:3, 3])
     if (pose[:3, :3] != np.eye(3)).any():
-        attributes["quat"] = numbers(
-            wxyz_from_xyzw(quaternion_from_rotation(pose[:3, :3]))
-        )
+        quaternion = quaternion_from_rotation(pose[:3, :3])
+        attributes["quat"] = numbers(wxyz_from_xyzw(quaternion))
     return attributes
 
 

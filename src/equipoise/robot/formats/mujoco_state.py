@@ -12,7 +12,7 @@ Only this module knows these conventions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,11 +204,7 @@ def _free_joint(model: pin.Model, mj_model: Any) -> int:
 
 
 def _checked(
-    positions: ArrayLike,
-    velocities: ArrayLike,
-    nq: int,
-    nv: int,
-    names: tuple[str, str],
+    positions: ArrayLike, velocities: ArrayLike, nq: int, nv: int, names: Sequence[str]
 ) -> tuple[Array, Array]:
     q, v = np.asarray(positions, dtype=np.float64), np.asarray(velocities, np.float64)
     for array, width, name in ((q, nq, names[0]), (v, nv, names[1])):

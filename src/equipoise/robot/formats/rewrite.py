@@ -148,10 +148,8 @@ def _edit_link(
 ) -> None:
     element = link.find("inertial")
     if element is None or current is None:
-        lines = _inertial_lines(wanted)
-        editor.insert_first(
-            link, ["<inertial>", *("  " + line for line in lines), "</inertial>"]
-        )
+        lines = ("  " + line for line in _inertial_lines(wanted))
+        editor.insert_first(link, ["<inertial>", *lines, "</inertial>"])
         return
     origin, mass, inertia = (element.find(tag) for tag in ("origin", "mass", "inertia"))
     missing: list[str] = []
@@ -243,16 +241,10 @@ def _edit_body(
                 f"{where} has its <inertial> inside a <frame>: "
                 "this cannot be rewritten in place"
             )
-        inertia = " ".join(
-            f'{key}="{value}"' for key, value in _mjcf_inertia(wanted, where).items()
-        )
-        editor.insert_first(
-            body,
-            [
-                f'<inertial pos="{numbers(wanted.com_in_link)}" '
-                f'mass="{numbers([wanted.mass])}" {inertia}/>'
-            ],
-        )
+        given = {"pos": numbers(wanted.com_in_link), "mass": numbers([wanted.mass])}
+        given |= _mjcf_inertia(wanted, where)
+        entries = " ".join(f'{key}="{value}"' for key, value in given.items())
+        editor.insert_first(body, [f"<inertial {entries}/>"])
         return
     if current is None or current.mass != wanted.mass:
         editor.set_attribute(element, "mass", numbers([wanted.mass]))
@@ -291,9 +283,8 @@ def _mjcf_inertia(wanted: Inertial, where: str) -> dict[str, str]:
     """
     inertia = wanted.inertia_in_link
     moments, quaternion = principal_inertia(inertia, where)
-    if moments.min() > 0.0 and moments.sum() - 2.0 * moments.max() > (
-        THIN * moments.max()
-    ):
+    slack = moments.sum() - 2.0 * moments.max()
+    if moments.min() > 0.0 and slack > THIN * moments.max():
         entries = (*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2])
         return {"fullinertia": numbers(entries)}
     attributes = {"diaginertia": numbers(moments)}

@@ -41,6 +41,12 @@ SETTINGS_KEYS = (
     *("orientation", "limbs", "soles", "actuators", "postures"),
 )
 
+LINK_KEYS = ("mass", "com", "inertia", "shapes")
+POSE_KEYS = ("xyz", "rpy")
+SHAPE_SIZES: dict[ShapeKind, int]
+SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2}
+SOLIDS = {"box": 3, "ellipsoid": 3, "sphere": 1, "cylinder": 2}
+
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _MULTIPLE_OF_PI = re.compile(rf"([+-]?)(?:{_NUMBER}\*?)?(?:pi|π)(?:/{_NUMBER})?")
 _DEGREES = re.compile(rf"([+-]?){_NUMBER}(?:deg|°)")
@@ -193,13 +199,6 @@ def _label(value: Mapping[str, Any], number: int) -> str:
     """Name an entry of a list by its number and what it calls itself."""
     name = value.get("joint", value.get("name", value.get("link")))
     return f"{number} ('{name}')" if isinstance(name, str) else str(number)
-
-
-LINK_KEYS = ("mass", "com", "inertia", "shapes")
-POSE_KEYS = ("xyz", "rpy")
-SHAPE_SIZES: dict[ShapeKind, int]
-SHAPE_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2}
-SOLIDS = {"box": 3, "ellipsoid": 3, "sphere": 1, "cylinder": 2}
 
 
 def read_link(
