@@ -206,15 +206,7 @@ def fractions_from_colour(colour: Colour) -> tuple[float, ...]:
 
 
 def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> str:
-    """Check that links and joints form one tree of possible bodies.
-
-    Args:
-        links: All links.
-        joints: All joints.
-        source: Named in messages.
-
-    Returns:
-        The name of the root link.
+    """Check that links and joints form one tree of possible bodies; return its root.
 
     Raises:
         RobotFileError: For names that are empty, doubled or hold control characters,

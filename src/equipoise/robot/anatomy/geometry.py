@@ -42,13 +42,8 @@ def plane_axes(normal: Array) -> Array:
 def contact_points(shape: Shape, down_in_link: Array) -> Array:
     """Return the points of a shape that can touch a plane below it.
 
-    Args:
-        shape: A primitive or mesh.
-        down_in_link: Unit direction towards the plane, shape (3,).
-
-    Returns:
-        Points in link coordinates [m], shape (k, 3); k = 0 for a missing mesh. The
-        lowest point of the shape is one of them.
+    They are in link coordinates [m], shape (k, 3), the lowest among them; k = 0 for a
+    missing mesh. ``down_in_link`` is a unit vector towards the plane.
     """
     pose = shape.transform_shape_to_link
     if shape.kind in ("sphere", "capsule"):

@@ -112,7 +112,7 @@ def is_upright(skeleton: Skeleton, pairs: Pairs) -> bool:
 def main_path(skeleton: Skeleton, first: int) -> Path:
     """Follow a branch outwards until it splits into parts of like mass, or fingers."""
     path = [first]
-    while children := skeleton.children(path[-1]):
+    while children := skeleton.children[path[-1]]:
         masses = [skeleton.branch_masses[child] for child in children]
         heaviest = int(np.argmax(masses))
         splits = len(children) > 1 and masses[heaviest] <= MAIN_FRACTION * sum(masses)
@@ -249,8 +249,8 @@ def assign_limbs(
 
     Args:
         skeleton: The tree.
-        legs: Path of each leg.
-        arms: Path of each arm.
+        legs: Paths of the legs.
+        arms: Paths of the arms.
         middle: Paths of ``"torso"`` and ``"head"`` where they are given.
         soles_in_foot: Origin of each sole frame in the foot body's coordinates [m].
         given: Settings of limbs, by limb name.

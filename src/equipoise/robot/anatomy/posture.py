@@ -115,9 +115,6 @@ def stand(
         q_joints: Configuration whose joints are kept, shape (nq,).
         soles: Soles by side.
         rotation_base_to_world: Attitude of the base with level soles, (3, 3).
-
-    Returns:
-        A read-only configuration, shape (nq,).
     """
     q = np.array(q_joints)
     q[:3] = 0.0

@@ -76,6 +76,8 @@ class Skeleton:
         q: Configuration, base at the origin, shape (nq,).
         names: Joint names.
         parents: Parent body of each body.
+        children: Bodies that hang directly on each body.
+        poses: Pose of each body in base coordinates.
         positions: Joint origins in base coordinates [m], shape (njoints, 3).
         com: Centre of mass in base coordinates [m], shape (3,).
         up: Direction against gravity in base axes, unit vector of shape (3,).
@@ -91,6 +93,9 @@ class Skeleton:
         self.names = list(model.names)
         self.parents = [int(parent) for parent in model.parents]
         self.count = int(model.njoints)
+        self.children: list[list[int]] = [[] for _ in range(self.count)]
+        for child in range(2, self.count):
+            self.children[self.parents[child]].append(child)
         self.up = up
         # words that all names share, such as the robot's own name, mean nothing
         own = {name: words(name) for name in self.names[2:]}
@@ -101,29 +106,14 @@ class Skeleton:
         data = workspace(model)
         self.com = np.array(pin.centerOfMass(model, data, self.q))
         pin.framesForwardKinematics(model, data, self.q)
-        self._poses = [pin.SE3(pose) for pose in data.oMi]
+        self.poses = [pin.SE3(pose) for pose in data.oMi]
         self._frame_poses = [pin.SE3(pose) for pose in data.oMf]
-        self.positions = np.array([pose.translation for pose in self._poses])
+        self.positions = np.array([pose.translation for pose in self.poses])
 
     @cached_property
     def extent(self) -> float:
         """Size of the robot: the diagonal of the box around all joints [m]."""
         return float(np.linalg.norm(np.ptp(self.positions[1:], axis=0))) or 1.0
-
-    def pose(self, body: int) -> pin.SE3:
-        """Return the pose of a moving body in base coordinates."""
-        return self._poses[body]
-
-    def children(self, body: int) -> list[int]:
-        """Return the bodies that hang directly on a body."""
-        return self._children.get(body, [])
-
-    @cached_property
-    def _children(self) -> dict[int, list[int]]:
-        children: dict[int, list[int]] = {}
-        for child in range(2, self.count):
-            children.setdefault(self.parents[child], []).append(child)
-        return children
 
     def level_axes(self) -> list[int]:
         """Return the axes of the base that are level, the likely lateral one first."""
@@ -135,8 +125,7 @@ class Skeleton:
 
     def leaves(self) -> list[int]:
         """Return the bodies that carry no other."""
-        carrying = set(self.parents)
-        return [body for body in range(2, self.count) if body not in carrying]
+        return [body for body in range(2, self.count) if not self.children[body]]
 
     def path(self, body: int) -> Path:
         """Return the bodies from the base (left out) to a body."""
@@ -188,7 +177,7 @@ class Skeleton:
         )
         if not turns or not self.has_shapes(body):
             return False
-        axis = np.array(self.pose(body).rotation @ joint.axis)
+        axis = np.array(self.poses[body].rotation @ joint.axis)
         if abs(axis @ self.up) > 0.5:
             return False
         across = np.cross(axis, self.up)

@@ -87,16 +87,10 @@ class Flat:
 def find_sole(
     skeleton: Skeleton, side: Side, path: Path, forward: Array
 ) -> tuple[Sole, int]:
-    """Find the sole at the end of a leg.
+    """Find the sole at the end of a leg, and the body that carries it.
 
-    Args:
-        skeleton: The tree, feet near their standing attitude.
-        side: Which leg.
-        path: Bodies of the leg, the last one being the foot or its toes.
-        forward: Walking direction in base axes, shape (3,).
-
-    Returns:
-        The sole, and the body that carries it.
+    Feet are near their standing attitude in the skeleton. The last body of the path is
+    the foot or its toes; ``forward`` is the walking direction in base axes.
     """
     with_shapes = [body for body in path if skeleton.has_shapes(body)][-2:]
     if not with_shapes:
@@ -153,7 +147,7 @@ def _turned_as_collada_asks(foot: Foot) -> Foot | None:
 
 def _flat_of(skeleton: Skeleton, foot: Foot) -> Flat:
     """Return the part of a foot that is flat on the ground, or is when level."""
-    up = np.array(skeleton.pose(foot.body).rotation.T @ skeleton.up)
+    up = np.array(skeleton.poses[foot.body].rotation.T @ skeleton.up)
     points = foot.points(up)
     depth = SLAB * float(np.linalg.norm(np.ptp(points, axis=0)))
     level = Flat(_slab(points, up, depth), up)
@@ -215,7 +209,7 @@ def _sole_pose(
     skeleton: Skeleton, body: int, up: Array, points: Array, forward: Array
 ) -> Array:
     """Return the sole frame in the body: below the joint, z up, x forward."""
-    forward_in_body = skeleton.pose(body).rotation.T @ forward
+    forward_in_body = skeleton.poses[body].rotation.T @ forward
     x = forward_in_body - up * (up @ forward_in_body)
     x /= np.linalg.norm(x)
     below_joint = up * float((points @ up).min())
@@ -226,7 +220,7 @@ def _estimate(skeleton: Skeleton, side: Side, path: Path, forward: Array) -> Sol
     """Return a foot of human proportions where the file has no geometry."""
     body = path[-1]
     leg = skeleton.reach(path)
-    up = np.array(skeleton.pose(body).rotation.T @ skeleton.up)
+    up = np.array(skeleton.poses[body].rotation.T @ skeleton.up)
     drop = skeleton.height(body) - skeleton.lowest(body)
     plane = "at the foot's lowest frame"
     if drop < 0.01 * leg:

@@ -186,12 +186,7 @@ class DhLimb:
 
 
 def read_dh(table: Mapping[str, Any], source: str) -> Description:
-    """Read a robot of DH limbs.
-
-    Args:
-        table: The parsed TOML: ``name``, ``[base]``, ``[dh.LIMB]``; settings
-            sections (see :mod:`equipoise.robot.formats.settings`) are skipped.
-        source: File name for messages.
+    """Read a robot of ``name``, ``[base]`` and ``[dh.LIMB]``; settings are skipped.
 
     Raises:
         RobotFileError: If anything in it is missing, unknown or impossible.

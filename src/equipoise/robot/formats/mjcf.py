@@ -68,9 +68,7 @@ def read_mjcf(root: Element, path: Path) -> Description:
     world, are left out. Springs, tendons and equality constraints are left out with
     a notice.
 
-    Args:
-        root: The ``<mujoco>`` element.
-        path: Where it came from: for messages, includes and mesh files.
+    Messages, includes and mesh files start from ``path``.
 
     Raises:
         RobotFileError: If MuJoCo refuses it, if it names files that it may not, or

@@ -69,10 +69,6 @@ def split_robot_table(
 ) -> tuple[Description, dict[str, Any]]:
     """Read the robot of a parsed TOML file and return the rest of the file.
 
-    Args:
-        table: The file.
-        source: Named in messages.
-
     Returns:
         The robot's links and joints, and its settings: title, source, assumptions
         and the sections that a sidecar file may have. Limbs of a DH robot are in
@@ -94,12 +90,7 @@ def split_robot_table(
 
 
 def read_tree_toml(table: Mapping[str, Any], source: str) -> Description:
-    """Read a robot of ``[[links]]`` and ``[[joints]]``.
-
-    Args:
-        table: The parsed TOML; settings sections
-            (:data:`~equipoise.robot.formats.toml_table.SETTINGS_KEYS`) are skipped.
-        source: File name for messages.
+    """Read a robot of ``[[links]]`` and ``[[joints]]``; settings are skipped.
 
     Raises:
         RobotFileError: If anything in it is missing, unknown or impossible.

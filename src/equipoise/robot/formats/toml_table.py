@@ -215,8 +215,8 @@ def read_link(
 
     Args:
         entry: The link's table.
-        name: The link's name.
-        estimated: Gets the name appended if the inertia had to be estimated.
+        name: Link name; appended to ``estimated`` if the inertia is an estimate.
+        estimated: Links so far.
         span: From the link's joint to the next in link axes [m], shape (3,).
         com_key: The key of the centre of mass.
     """

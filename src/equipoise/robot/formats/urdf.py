@@ -40,9 +40,7 @@ KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
 def read_urdf(root: Element, path: Path) -> Description:
     """Read a parsed URDF document.
 
-    Args:
-        root: The ``<robot>`` element.
-        path: Where it came from: for messages and for relative mesh paths.
+    Messages and relative mesh paths start from ``path``.
 
     Raises:
         RobotFileError: If anything in it is missing, doubled or impossible.

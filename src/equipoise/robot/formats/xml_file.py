@@ -214,10 +214,7 @@ class XmlEditor:
     def insert_first(self, parent: Node, lines: list[str]) -> None:
         """Insert lines of XML as first children, indented like the other children.
 
-        Args:
-            parent: The element to insert into.
-            lines: Lines that are indented among themselves by multiples of two
-                spaces; those become the file's own step.
+        Two spaces of indentation in the lines become the file's own step.
         """
         outer = self._indentation(parent.start)
         inner = (
