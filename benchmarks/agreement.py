@@ -15,9 +15,10 @@ import pinocchio as pin
 
 import equipoise as eq
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.description import Description, Inertial
-from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.description import Description
+from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
+from equipoise.robot.inertias import Inertial
 
 STEP = 1e-6
 COLUMNS = (

@@ -22,7 +22,7 @@ from benchmarks.com_jacobian import g1_urdf
 from benchmarks.measure import Comparison, Contender
 from equipoise.gait.motion import targets_of
 from equipoise.kinematics.com_targets import ComTargets
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.export import to_urdf
 
 TOLERANCE = 1e-6
 SPACING = 0.005

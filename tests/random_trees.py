@@ -9,18 +9,12 @@ import pinocchio as pin
 from hypothesis import strategies as st
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.robot.build import build_model
-from equipoise.robot.description import (
-    JOINT_KINDS,
-    Description,
-    Inertial,
-    Joint,
-    JointKind,
-    Link,
-    transform,
-)
+from equipoise.robot.description import JOINT_KINDS, Description, Joint, JointKind, Link
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb
+from equipoise.robot.pinocchio_model import build_model
+from equipoise.rotations import transform
 
 
 def random_trees(max_joints: int = 9) -> st.SearchStrategy[Robot]:

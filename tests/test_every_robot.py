@@ -19,7 +19,7 @@ from equipoise.arrays import Array
 from equipoise.kinematics import dh_limb
 from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.formats.dh import read_dh_limbs
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.export import to_urdf
 
 COUNT = 1000
 EQUAL_TO_PINOCCHIO = 1e-10

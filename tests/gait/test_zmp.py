@@ -11,7 +11,7 @@ from equipoise.errors import ShapeError
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.preview import preview_motion
 from equipoise.gait.zmp import zmp_of_com
-from equipoise.robot.anatomy.polygon import area
+from equipoise.robot.anatomy.geometry import area
 
 
 @pytest.mark.parametrize("rise", [0.0, 0.08])

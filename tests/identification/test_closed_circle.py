@@ -28,7 +28,7 @@ from equipoise.identification.simulated_poses import (
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import equations, total_com
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors

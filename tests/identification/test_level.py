@@ -19,7 +19,7 @@ from equipoise.identification.level import USUAL_LEVEL, Level
 from equipoise.identification.prior import prior_belief
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import total_com
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 
 
 @pytest.fixture(scope="module")

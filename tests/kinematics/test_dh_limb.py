@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.kinematics.dh_limb import dh_limb_com_share, dh_matrix, limb_frames
-from equipoise.robot.build import build_model
 from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.formats.dh import (
     DhLimb,
@@ -19,7 +18,8 @@ from equipoise.robot.formats.dh import (
     read_dh,
     read_dh_limbs,
 )
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.export import to_urdf
+from equipoise.robot.pinocchio_model import build_model
 
 DH_ROBOTS = ("mahru-1", "itu-biped")
 

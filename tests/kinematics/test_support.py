@@ -12,7 +12,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.support import polygon_margin, support_polygon
-from equipoise.robot.anatomy.polygon import area, convex_hull
+from equipoise.robot.anatomy.geometry import area, convex_hull
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 

@@ -10,7 +10,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.log.contents import log_contents
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.open_run import open_run
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.export import to_urdf
 
 RUN = swaying()
 

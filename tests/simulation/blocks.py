@@ -10,9 +10,11 @@ import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
-from equipoise.robot.build import build_model
-from equipoise.robot.description import Description, Inertial, Joint, Link, transform
+from equipoise.robot.description import Description, Joint, Link
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
+from equipoise.robot.pinocchio_model import build_model
+from equipoise.rotations import transform
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.contacts import ContactPoint, Material, contact_point
 from equipoise.simulation.engine import Trace

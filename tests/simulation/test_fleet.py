@@ -26,7 +26,7 @@ from equipoise.arrays import Array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
-from equipoise.robot.description import Inertial
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.falling import time_of_fall

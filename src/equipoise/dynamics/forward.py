@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.errors import ShapeError
 from equipoise.kinematics.batch import Floats, check_target, tree_arrays
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from equipoise.gait.timing import Phase
 from equipoise.gait.zmp import zmp_knots
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.anatomy.polygon import signed_distance
+from equipoise.robot.anatomy.geometry import signed_distance
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

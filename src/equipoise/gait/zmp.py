@@ -14,8 +14,8 @@ from equipoise.gait.timing import SUPPORTS, Phase
 from equipoise.kinematics.com import com
 from equipoise.kinematics.momentum import centroidal_momentum
 from equipoise.kinematics.velocities import velocities as velocities
-from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.anatomy.geometry import convex_hull, signed_distance
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

@@ -15,7 +15,8 @@ from equipoise.robot.anatomy.geometry import (
     shape_is_known,
     support_point,
 )
-from equipoise.robot.description import Inertial, Link
+from equipoise.robot.description import Link
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 
 # A link keeps at least this share of the mass that the model gives it.

@@ -29,7 +29,7 @@ from equipoise.identification.statics import (
     offset_columns,
     total_com,
 )
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 
 # Floors are not level to better than this [rad]. Where soles stand better still, taking
 # them so costs nothing: forces sideways tell.

@@ -12,7 +12,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
 from equipoise.identification.statics import WRENCH, wrench_transform
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 
 
 @dataclass(frozen=True)

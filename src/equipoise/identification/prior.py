@@ -13,7 +13,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.standing_frames import links_with_mass
 from equipoise.identification.statics import PER_FOOT, PER_LINK
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 # Shares of the longest limb, the mass, the weight, and the weight times the limb.

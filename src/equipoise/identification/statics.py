@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.standing_frames import StandingFrames
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 
 # Unknowns of a link: mass, and first moment about its origin in its axes.
 PER_LINK = 4

@@ -17,10 +17,10 @@ import pinocchio as pin
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.turns import Vector
-from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.joint_coordinates import degree_of, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.robot.pinocchio_model import workspace
 
 Knee = Literal["forward", "backward"]
 

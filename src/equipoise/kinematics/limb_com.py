@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from equipoise.arrays import Array
 from equipoise.kinematics.batch import Floats, check_target, device_tree
-from equipoise.robot.anatomy.workspace import workspace
 from equipoise.robot.model import Robot
+from equipoise.robot.pinocchio_model import workspace
 
 BASE_NQ, BASE_NV = 7, 6
 BASE_AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.frames import frame_pose
-from equipoise.robot.anatomy.polygon import convex_hull, signed_distance
+from equipoise.robot.anatomy.geometry import convex_hull, signed_distance
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 Mode = Literal["torque", "servo", "position", "velocity"]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -162,7 +162,7 @@ def _widest_corners(polygon: Array) -> list[int]:
     """Return which corners of a convex polygon to keep, in their order."""
     from itertools import combinations
 
-    from equipoise.robot.anatomy.polygon import area
+    from equipoise.robot.anatomy.geometry import area
 
     if len(polygon) <= MOST_CORNERS:
         return list(range(len(polygon)))

@@ -17,7 +17,7 @@ from equipoise.control.signals import Wrench
 from equipoise.errors import NameNotFoundError, ShapeError
 from equipoise.kinematics.hull_margins import hull_margins
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side, Sole

@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.terrain import HeightField
-from equipoise.robot.description import Description, Inertial
-from equipoise.robot.formats.export_mjcf import to_mjcf
+from equipoise.robot.description import Description
+from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mjcf_compile import (
     import_mujoco,
     one_line,
     quiet_mujoco,
 )
+from equipoise.robot.inertias import Inertial
 from equipoise.simulation.contacts import ContactPoint
 from equipoise.simulation.mujoco_ground import (
     ONLY_PAIRS,

@@ -14,7 +14,7 @@ from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.com import com as com_of
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.terrain import Terrain
-from equipoise.robot.description import Inertial
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import mode_number
 from equipoise.simulation.world import World

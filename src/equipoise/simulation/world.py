@@ -13,8 +13,8 @@ import pinocchio as pin
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.terrain import Flat, Terrain
-from equipoise.robot.description import Inertial
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.contacts import (

@@ -12,7 +12,7 @@ from equipoise.identification.paper.planar import PlanarPoses, planar_from_feet
 from equipoise.identification.paper.standing_statics import standing_statics
 from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import equations
-from equipoise.robot.description import Inertial
+from equipoise.robot.inertias import Inertial
 
 GRAVITY = 9.81
 SHINS, THIGHS = ("left_shin", "right_shin"), ("left_thigh", "right_thigh")

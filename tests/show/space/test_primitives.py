@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from equipoise.robot.description import Shape, transform
+from equipoise.robot.description import Shape
 from equipoise.robot.mesh import Mesh, weld
+from equipoise.rotations import transform
 from equipoise.show.space.primitives import capsule_between, plate, shape_mesh
 
 

@@ -12,8 +12,8 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import centre_of_pressure
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.units import told
-from equipoise.robot.anatomy.polygon import signed_distance
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.anatomy.geometry import signed_distance
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 

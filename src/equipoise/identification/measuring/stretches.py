@@ -19,7 +19,7 @@ from equipoise.identification.measuring.balance_series import (
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.sliding import sliding
 from equipoise.identification.standing_frames import MOST_TILT
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
 
 # The CoM is still if slower than this share of √(g h): 4 mm/s at a height h of 0.53 m.

@@ -15,7 +15,7 @@ from equipoise.identification.measuring.balance_series import (
 )
 from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.sliding import sliding
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
 
 # Offsets are looked for up to this, in steps of this [s].

@@ -10,7 +10,7 @@ import numpy as np
 from equipoise.errors import EquipoiseError
 from equipoise.log.recordings.match_to_robot import degrees_reason, slides
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
 

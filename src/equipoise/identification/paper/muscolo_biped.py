@@ -10,7 +10,7 @@ import pinocchio as pin
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.paper.chain import Chain, Feet
-from equipoise.robot.description import Inertial
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 
 ROBOT = "muscolo-biped"

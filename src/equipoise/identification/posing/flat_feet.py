@@ -18,9 +18,9 @@ from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import com_targets
 from equipoise.kinematics.stance import sole_errors, sole_pose
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.description import rotation_from_rpy
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.rotations import rotation_from_rpy
 
 # More than legs allow, to see how far they go: turns of the base about each axis
 # [rad], and ways of the CoM down and up, as shares of the legs' length.

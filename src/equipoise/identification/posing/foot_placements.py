@@ -14,10 +14,10 @@ from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.posing.flat_feet import PosedLegs
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.anatomy.polygon import convex_hull
-from equipoise.robot.description import rotation_from_rpy
+from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.rotations import rotation_from_rpy
 
 # Largest changes against standing: shares of the legs' length, and a turn [rad].
 MOST_STAGGER, MOST_WIDTH, MOST_YAW = 0.2, 0.25, 0.4

@@ -13,9 +13,9 @@ from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin, support_polygon
-from equipoise.robot.description import rpy_from_rotation
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
+from equipoise.rotations import rpy_from_rotation
 
 # Soles that are placed the same but for this are [m or rad].
 SAME_PLACE = 1e-6

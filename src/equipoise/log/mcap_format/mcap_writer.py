@@ -18,7 +18,7 @@ from equipoise.log.mcap_format.static_messages import (
 )
 from equipoise.log.mcap_format.streams import Stream, streams
 from equipoise.log.mcap_format.topics import EVENTS
-from equipoise.robot.formats.settings_text import to_settings_toml
+from equipoise.robot.formats.write import to_settings_toml
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run

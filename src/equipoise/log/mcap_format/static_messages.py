@@ -24,7 +24,7 @@ from equipoise.log.mcap_format.topics import (
 )
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.assemble import assemble
-from equipoise.robot.formats.export_urdf import to_urdf
+from equipoise.robot.formats.export import to_urdf
 from equipoise.robot.formats.settings import Settings, parse_settings
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml

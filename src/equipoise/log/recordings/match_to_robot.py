@@ -14,7 +14,7 @@ from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.anatomy.soles import placement_in_body
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import BASE_V, degree_names
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

@@ -29,7 +29,7 @@ from equipoise.log.recordings.match_to_robot import (
 )
 from equipoise.log.recordings.recording import Recording
 from equipoise.log.run import Run
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.log.run import Run
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.show.charts.chart import Chart, Series
 from equipoise.show.charts.joint_charts import angle_charts, speed_charts, torque_charts
 from equipoise.show.charts.sole_charts import sole_charts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
 
 # A foot that carries less than this share of the weight is not loaded: the point

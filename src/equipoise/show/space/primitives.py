@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import plane_axes
-from equipoise.robot.description import Shape, transform
+from equipoise.robot.description import Shape
 from equipoise.robot.mesh import Mesh, read_mesh
+from equipoise.rotations import transform
 
 AROUND = 24
 CAP_RINGS = 6

@@ -15,9 +15,8 @@ from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import support_polygon
 from equipoise.log.run import Run
 from equipoise.log.surroundings import Surroundings
-from equipoise.robot.anatomy.polygon import convex_hull
-from equipoise.robot.description import Colour
-from equipoise.robot.gravity import STANDARD_GRAVITY
+from equipoise.robot.anatomy.geometry import convex_hull
+from equipoise.robot.description import STANDARD_GRAVITY, Colour
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.show.space.bodies import MOST_TRIANGLES, Body, joint_poses, robot_bodies

@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.anatomy.polygon import convex_hull
+from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.joint_coordinates import (
     configurations,
     degree_names,
