@@ -24,7 +24,7 @@ import numpy as np
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.show.viewer import view
-from equipoise.show.viewer.replay import Replay
+from equipoise.show.viewer.run_replay import Replay
 
 MINUTES = 10.0
 SECONDS = 5.0

@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from runs import swaying
 
-from equipoise.show.pages.replay import NO_REPLAY
 from equipoise.show.pages.report import report
+from equipoise.show.pages.report_replay import NO_REPLAY
 
 DESKTOP, PHONE = (1280, 720), (390, 844)
 SECONDS = 2.0

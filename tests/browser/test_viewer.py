@@ -15,7 +15,7 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.show.viewer.poser import Poser
-from equipoise.show.viewer.replay import Replay
+from equipoise.show.viewer.run_replay import Replay
 from equipoise.show.viewer.window import Window, view
 
 PATIENCE_S = 30.0

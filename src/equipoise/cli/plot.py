@@ -65,8 +65,8 @@ class Plot:
 
     def run(self) -> int:
         """Read, draw, write."""
-        from equipoise.show.charts.figures import write_figure
         from equipoise.show.charts.ground_map import ground_map
+        from equipoise.show.charts.paper_figures import write_figure
         from equipoise.show.charts.quantities import GROUND
 
         if self.what.strip() == LIST:
@@ -88,8 +88,11 @@ class Plot:
     def _checked_out(self) -> Path:
         """Return where to write, before anything long is done."""
         from equipoise.errors import EquipoiseError
-        from equipoise.show.charts.figure_layout import WIDTH_MM
-        from equipoise.show.charts.figures import check_format, check_size
+        from equipoise.show.charts.paper_figures import (
+            WIDTH_MM,
+            check_format,
+            check_size,
+        )
 
         if self.out is None:
             raise EquipoiseError("--out FILE is needed: FILE.png, FILE.svg or FILE.pdf")
@@ -110,7 +113,7 @@ class Plot:
         from equipoise.errors import EquipoiseError
         from equipoise.log.open_run import open_run
         from equipoise.robot.load import load
-        from equipoise.show.charts.comparison import MOST_RUNS
+        from equipoise.show.charts.chart import MOST_RUNS
 
         if not 1 <= len(self.runs) <= MOST_RUNS:
             raise EquipoiseError(
@@ -154,7 +157,7 @@ class Plot:
 
     def _charts(self, runs: dict[str, Run], names: list[str]) -> list[Chart]:
         from equipoise.errors import EquipoiseError
-        from equipoise.show.charts.comparison import compare
+        from equipoise.show.charts.chart import compare
         from equipoise.show.charts.quantities import charts
 
         joints = None if self.joints is None else _words(self.joints)
@@ -170,7 +173,7 @@ class Plot:
         return compare(made) if len(made) > 1 else next(iter(made.values()))
 
     def _size(self, panels: int, with_map: bool) -> tuple[float, float]:
-        from equipoise.show.charts.figure_layout import WIDTH_MM, default_height
+        from equipoise.show.charts.paper_figures import WIDTH_MM, default_height
 
         width = WIDTH_MM if self.width is None else self.width
         height = (

@@ -197,10 +197,10 @@ def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:
 
 def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a reader wants to see first, as text."""
-    from equipoise.show.pages.labels import readable_figures
+    from equipoise.show.pages.labels import readable_results
 
     hidden = ["sentence", "checks", "versions", "command", "robot", "verb"]
     hidden += ["notices", "assumptions"]
     if not figures["steps_done"]:
         hidden.append("steps_done")
-    yield from readable_figures(figures, tuple(hidden))
+    yield from readable_results(figures, tuple(hidden))

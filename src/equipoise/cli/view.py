@@ -50,12 +50,14 @@ class View:
         from equipoise.errors import EquipoiseError
         from equipoise.log.run import Run
         from equipoise.robot.load import load
-        from equipoise.show.viewer.subject import (
+        from equipoise.show.viewer.window import (
+            Window,
+            check_count,
+            check_together,
             distinct_names,
             is_large,
             open_subject,
         )
-        from equipoise.show.viewer.window import Window, check_count, check_together
 
         if self.seconds is not None and not self.seconds >= 0.0:
             raise EquipoiseError(f"--seconds {self.seconds:g}: it must be 0 or more")
@@ -88,7 +90,7 @@ class View:
         """Print where the page is."""
         import webbrowser
 
-        from equipoise.show.viewer.server import is_loopback
+        from equipoise.show.viewer.page import is_loopback
 
         if window.port != self.port:
             print(f"note: port {self.port} is busy, {window.port} is taken")

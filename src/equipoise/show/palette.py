@@ -2,7 +2,8 @@
 
 ``c0`` to ``c5`` are for lines, and differ for readers who see fewer colours, too: seen
 as by deuteranopes, protanopes and tritanopes (Machado, Oliveira and Fernandes, 2009)
-any two are at least 13 apart in CIELAB.
+any two are at least 13 apart in CIELAB. Points and paths in space have the colours that
+they have in plots.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-LINES = ("c0", "c1", "c2", "c3", "c4", "c5")
+from equipoise.robot.description import Colour
 
+LINES = ("c0", "c1", "c2", "c3", "c4", "c5")
 LIGHT: Mapping[str, str] = MappingProxyType(
     {
         "paper": "#fdfdfc",
@@ -48,13 +50,13 @@ DARK: Mapping[str, str] = MappingProxyType(
 )
 
 
-def line_colour(style: str, colours: Mapping[str, str] = LIGHT) -> str:
-    """Return the colour of a line's style, as ``"#rrggbb"``.
+def is_dashed(style: str) -> bool:
+    """Return whether a line's style is dashed: a reference, or a bound."""
+    return style == "reference" or style.endswith(" dashed")
 
-    Args:
-        style: As of :class:`~equipoise.show.charts.chart.Series`.
-        colours: :data:`LIGHT` or :data:`DARK`.
-    """
+
+def line_colour(style: str, colours: Mapping[str, str] = LIGHT) -> str:
+    """Return the colour of a line's style, as ``"#rrggbb"``."""
     name = style.split()[0]
     return colours[name if name in LINES else "soft"]
 
@@ -62,3 +64,30 @@ def line_colour(style: str, colours: Mapping[str, str] = LIGHT) -> str:
 def style_sheet_colours(colours: Mapping[str, str]) -> str:
     """Return colours as variables of a style sheet: ``--ink:#1d2126;…``."""
     return ";".join(f"--{name}:{value}" for name, value in colours.items())
+
+
+def rgb(name: str) -> Colour:
+    """Return a colour of the palette as red, green, blue from 0 to 255."""
+    red, green, blue = bytes.fromhex(LIGHT[name].removeprefix("#"))
+    return red, green, blue
+
+
+BODY: Colour = (196, 203, 210)
+
+
+FOOT: Colour = (120, 130, 140)
+
+
+GROUND: Colour = (238, 240, 242)
+
+
+BOX: Colour = (214, 190, 150)
+
+
+WALL: Colour = (170, 176, 184)
+
+
+COM, ZMP, SUPPORT, FORCE = rgb("c0"), rgb("c1"), rgb("c2"), rgb("c2")
+
+
+SIDES = {"left": rgb("c3"), "right": rgb("c4")}

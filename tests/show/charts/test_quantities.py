@@ -7,7 +7,7 @@ from runs import GRAVITY, joints_only, swaying
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.load import load
-from equipoise.show.charts.comparison import MOST_RUNS, compare
+from equipoise.show.charts.chart import MOST_RUNS, compare
 from equipoise.show.charts.quantities import WHAT, Chart, available, charts
 from equipoise.show.palette import DARK, LIGHT, LINES, line_colour
 from equipoise.show.space.footprints import centre_of_pressure_in_sole

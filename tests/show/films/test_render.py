@@ -6,9 +6,8 @@ from show.shapes import box, sphere, square
 
 from equipoise.errors import EquipoiseError
 from equipoise.robot.mesh import Mesh
-from equipoise.show.films.camera import Camera
-from equipoise.show.films.caption import Caption
-from equipoise.show.films.drawing import Arrow, Line, Marker
+from equipoise.show.films.drawing import Arrow, Camera, Line, Marker
+from equipoise.show.films.film import Caption
 from equipoise.show.films.render import GROUND, Item, Renderer
 
 WHITE = ((255, 255, 255), (255, 255, 255))
@@ -145,7 +144,7 @@ def test_lines_through_the_camera_plane_and_gaps():
 
 
 def test_arrows_are_where_they_point():
-    """An arrow covers its start and tip; more than there is room for are drawn too."""
+    """An arrow covers its start and tip; more than there is space for are drawn too."""
     tool = renderer()
     arrow = Arrow((0, -0.5, 0), (0, 0.5, 0), RED, 0.03)
     red = is_red(tool.picture(ALONG_X, arrows=[arrow]))

@@ -20,9 +20,9 @@ import equipoise as eq
 from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
 from equipoise.robot.load import load
-from equipoise.show.pages import identified_places
-from equipoise.show.pages.identified_places import ellipse_95
+from equipoise.show.pages import identified_robot
 from equipoise.show.pages.identified_report import identified_report
+from equipoise.show.pages.identified_robot import ellipse_95
 from equipoise.show.pages.silhouette import silhouettes
 
 COMMAND = "equipoise identify humanoid log.csv --out out"
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
     cop_errors: tuple[np.ndarray, np.ndarray]
 
     def report(self, **changes: Any) -> str:
-        """Return the report, with some figures changed."""
+        """Return the report, with some results changed."""
         return identified_report(
             {**self.figures, **changes}, *self[1:], "identify humanoid", COMMAND
         )
@@ -47,7 +47,7 @@ class Asked(NamedTuple):
 
 @pytest.fixture(scope="module")
 def asked() -> Asked:
-    """A humanoid with true figures of its own, in 20 poses."""
+    """A humanoid with true parameters of its own, in 20 poses."""
     rng = np.random.default_rng(4)
     model = load("humanoid")
     poses = measure(random_truth(model, rng), random_poses(model, 20, rng), rng)
@@ -78,11 +78,11 @@ def read_table_row(source: str, name: str) -> str:
 def place_all_at(name: str, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let any link be where a known one is, whatever its name."""
     pose = eq.frame_pose(asked.original, asked.original.standing, name)
-    monkeypatch.setattr(identified_places, "frame_pose", lambda *_: pose)
+    monkeypatch.setattr(identified_robot, "frame_pose", lambda *_: pose)
 
 
 def test_report_tells_what_was_found(asked, source):
-    """Verdict, figures with intervals, offsets, combinations, command, versions."""
+    """Verdict, results with intervals, offsets, combinations, command, versions."""
     words = "|".join(Page(source).words)
     plain = asked.figures
     held = plain["held_out"]
@@ -93,7 +93,7 @@ def test_report_tells_what_was_found(asked, source):
         f"|reduction|{100 * held['reduction']:.1f} %|",
         f"|poses|{plain['poses']}|",
         f"|unknowns of the links|{plain['identifiable']['unknowns']}|",
-        "residuals against noise, sideways",
+        "residuals against noise, lateral forces",
         "Offsets of the sensors",
         f"{plain['identifiable']['rank']} combinations",
         "± 2.0, 3.9, 5.9 mm (95 %)",  # 1.96 standard deviations
@@ -106,7 +106,7 @@ def test_report_tells_what_was_found(asked, source):
 
 def test_every_link_has_its_row(asked, source):
     """Masses and coordinates before and after, in kg and mm, in the right table."""
-    seen, _, unseen = source.partition("Stays at the model&#x27;s figure (the data")
+    seen, _, unseen = source.partition("Stays at the model&#x27;s value (the data")
     assert unseen
     assert any(link["seen"] for link in asked.figures["links"].values())
     for name, link in asked.figures["links"].items():
@@ -281,11 +281,11 @@ def test_words_about_what_is_seen(asked, case):
     }
     source = asked.report(links=links)
     if case == "seen":
-        assert f"The data see all {len(links)} links." in source
+        assert f"The data determine all {len(links)} links." in source
         assert "Stays at the model" not in source
     else:
         assert f"none of the {len(links)} links by itself" in source
-        assert "Seen by the data" not in source
+        assert "Determined by the data" not in source
 
 
 @pytest.mark.parametrize(("metres", "certain"), [(1e-7, True), (1.0, False)])

@@ -75,7 +75,7 @@ def drawings(source: str) -> list[Element]:
 
 
 def test_report_tells_the_run(run, source):
-    """The sentence, figures with units, limits, events, assumptions, the command."""
+    """The sentence, results with units, limits, events, assumptions, the command."""
     words = "|".join(read_page(source).words)
     for part in (
         "humanoid stood for 1 s.",
@@ -181,7 +181,7 @@ def test_every_robot_and_the_shortest_run(robot):
 
 
 def test_run_of_nothing():
-    """Without support, references, contacts and figures there still is a report."""
+    """Without support, references, contacts and results there still is a report."""
     run = joints_only(references={}, torque=np.zeros((101, 29)), events=(), summary={})
     source = report(run, "nothing", "")
     page = read_page(source)

@@ -7,8 +7,8 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.kinematics.stance import sole_pose
-from equipoise.show.space.bodies import joint_poses, robot_bodies
 from equipoise.show.space.scene import RobotScene, RunScene
+from equipoise.show.space.solids import joint_poses, robot_bodies
 
 
 @pytest.fixture(scope="module")

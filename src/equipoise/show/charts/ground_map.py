@@ -9,6 +9,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.log.run import Run
 from equipoise.show.charts.chart import rows_within
+from equipoise.show.palette import is_dashed
 from equipoise.show.space.footprints import Footprint, footprints
 
 
@@ -18,8 +19,8 @@ class GroundPath:
 
     Attributes:
         label: What it is.
-        points: x and y in the world [m], shape (n, 2); NaN rows are gaps.
-        style: As of :class:`~equipoise.show.charts.chart.Series`.
+        points: Coordinates x and y in the world [m], shape (n, 2); NaN rows are gaps.
+        style: Style as in :class:`~equipoise.show.charts.chart.Series`.
     """
 
     label: str
@@ -29,17 +30,17 @@ class GroundPath:
     @property
     def dashed(self) -> bool:
         """Whether it was planned."""
-        return self.style.endswith(" dashed")
+        return is_dashed(self.style)
 
 
 @dataclass(frozen=True, eq=False)
 class GroundMap:
-    """What there is to see from above.
+    """Footprints and paths, seen from above.
 
     Attributes:
-        time: [s], shape (n,).
-        paths: The planned ones first.
-        footprints: Where feet stood.
+        time: Times [s], shape (n,).
+        paths: Paths, the planned ones first.
+        footprints: Footprints of both feet.
     """
 
     time: Array
@@ -47,11 +48,7 @@ class GroundMap:
     footprints: tuple[Footprint, ...]
 
     def within(self, begin: float, end: float) -> GroundMap:
-        """Return the part between two times [s].
-
-        Raises:
-            EquipoiseError: If it holds nothing then.
-        """
+        """Return the part in the :func:`~.chart.rows_within` two times [s]."""
         rows = rows_within(self.time, begin, end)
         paths = tuple(replace(path, points=path.points[rows]) for path in self.paths)
         prints = tuple(

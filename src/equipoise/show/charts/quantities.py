@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,33 +11,42 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
+from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import Chart, Series
-from equipoise.show.charts.joint_charts import angle_charts, speed_charts, torque_charts
-from equipoise.show.charts.sole_charts import sole_charts
+from equipoise.show.palette import LINES
+from equipoise.show.space.footprints import centre_of_pressure_in_sole
 
 __all__ = ["GROUND", "WHAT", "Chart", "Series", "available", "charts", "check_names"]
-
 # Axes span at least this much: less is noise.
 LEAST_LENGTH, LEAST_FORCE = 1e-3, 1.0
 AXES = ("x, forward", "y, left", "z, up")
 MM = 1e3
-# The one that is no chart over time: see :mod:`equipoise.show.charts.ground_map`.
+# The one that is not a chart over time: see :mod:`equipoise.show.charts.ground_map`.
 GROUND = "ground"
 Joints = Sequence[str] | None
-
-
-class _Kind(NamedTuple):
-    """Charts of one name.
-
-    Attributes:
-        about: What they show, a few words.
-        lacks: Says why a run has none, or nothing.
-        make: Makes them.
-    """
-
-    about: str
-    lacks: Callable[[Run], str | None]
-    make: Callable[[Run, Joints], list[Chart]]
+# What each name shows, a few words.
+WHAT: Mapping[str, str] = MappingProxyType(
+    {
+        "com": "centre of mass, against its plan",
+        "com-error": "its distance from the plan",
+        "zmp": "zero-moment point, against its plan",
+        "zmp-margin": "distance of the ZMP to the edge of the soles",
+        "sole": "centre of pressure in each sole",
+        "forces": "ground forces of the feet",
+        "torques": "actuator torques, the largest",
+        "joints": "angles of joints, those that move most",
+        "velocity": "speeds of joints, the fastest",
+        GROUND: "from above: footprints, ZMP and CoM",
+    }
+)
+COLOURS = {"left": "c0", "right": "c1"}
+# Soles whose edges differ by less than this share them in the chart [m].
+SAME_EDGE = 1e-3
+# More lines than there are colours cannot be distinguished.
+MOST = len(LINES)
+# Axes span at least this much: less is noise.
+LEAST_ANGLE, LEAST_SPEED, LEAST_TORQUE = 0.01, 0.01, 0.1
 
 
 def charts(run: Run, what: Sequence[str], joints: Joints = None) -> list[Chart]:
@@ -46,9 +54,10 @@ def charts(run: Run, what: Sequence[str], joints: Joints = None) -> list[Chart]:
 
     Args:
         run: The run.
-        what: Names among :data:`WHAT`; ``"ground"`` is no chart over time, and adds
+        what: Names among :data:`WHAT`; ``"ground"`` is not a chart over time, and adds
             none here.
-        joints: Whose torques, angles and speeds; the largest unless given.
+        joints: Joints whose torques, angles and speeds are shown; by default those with
+            the largest.
 
     Raises:
         NameNotFoundError: If there is no such chart, or no such joint.
@@ -59,32 +68,23 @@ def charts(run: Run, what: Sequence[str], joints: Joints = None) -> list[Chart]:
     for name in what:
         if name == GROUND:
             continue
-        why = _KINDS[name].lacks(run)
+        why = _lacking(run, name)
         if why is not None:
             raise EquipoiseError(f"there is nothing to plot for '{name}': {why}")
-        made += _KINDS[name].make(run, joints)
+        made += _MAKERS[name](run, joints)
     return made
 
 
 def available(run: Run) -> tuple[str, ...]:
     """Return the names of :data:`WHAT` that a run holds data for."""
-    found = [name for name, kind in _KINDS.items() if kind.lacks(run) is None]
-    return (*found, GROUND)
+    return tuple(name for name in WHAT if _lacking(run, name) is None)
 
 
 def check_names(what: Sequence[str]) -> None:
-    """Refuse names that are not in :data:`WHAT`.
-
-    Raises:
-        NameNotFoundError: Which one, what is near, and what there is.
-    """
+    """Refuse names that are not in :data:`WHAT`, with a :class:`NameNotFoundError`."""
     for name in what:
         if name not in WHAT:
             raise NameNotFoundError("chart", name, WHAT, "a run")
-
-
-def _com(run: Run, joints: Joints) -> list[Chart]:
-    return _beside_reference(run, "CoM", run.com, "c0")
 
 
 def _com_error(run: Run, joints: Joints) -> list[Chart]:
@@ -92,10 +92,6 @@ def _com_error(run: Run, joints: Joints) -> list[Chart]:
     series = [Series("xyz"[n], off[:, n], f"c{n + 1}") for n in (2, 1, 0)]
     series.append(Series("distance", np.linalg.norm(off, axis=1), "c0"))
     return [_chart(run, "com-error", "CoM from its reference", "mm", series)]
-
-
-def _zmp(run: Run, joints: Joints) -> list[Chart]:
-    return _beside_reference(run, "ZMP", run.zmp[:, :2], "c1")
 
 
 def _beside_reference(run: Run, what: str, values: Array, style: str) -> list[Chart]:
@@ -148,58 +144,178 @@ def _chart(
     return Chart(key, title, unit, run.time, tuple(series), least, run.events)
 
 
-def _never(run: Run) -> str | None:
+def _lacking(run: Run, name: str) -> str | None:
+    """Return why there is nothing to plot for a name, None if there is."""
+    match name:
+        case "com-error" if "com" not in run.references:
+            return "the run has no reference of the CoM"
+        case "zmp" | "zmp-margin" if not run.supported.any():
+            if run.contact_names:
+                return "nothing ever carried the robot"
+            return "the run has no ZMP: it needs the wrenches of both feet"
+        case "sole" if not run.foot_wrench:
+            return "the run has no wrenches of feet"
+        case "forces" if not (run.foot_wrench or run.contact_names):
+            return "the run has neither wrenches of feet nor contact forces"
+        case "joints" | "velocity" if not run.torque.shape[1]:
+            return f"{run.robot.name} has no joints"
+        case "torques" if not run.torque.any():
+            return "the run has no torques of actuators"
     return None
 
 
-def _no_com_reference(run: Run) -> str | None:
-    return None if "com" in run.references else "the run has no reference of the CoM"
+def _soles(run: Run, joints: Joints) -> list[Chart]:
+    """Return the centres of pressure along and across the soles, and their edges."""
+    made = []
+    for axis, name in enumerate(("x, to the toes", "y, to the left")):
+        series = _edges(run, axis)
+        for side in run.foot_wrench:
+            pressed = MM * centre_of_pressure_in_sole(run, side)[:, axis]
+            series.append(Series(f"{side} sole", pressed, COLOURS[side]))
+        title = f"ZMP in the sole, {name}"
+        made.append(_chart(run, f"sole-{name[0]}", title, "mm", series))
+    return made
 
 
-def _no_support(run: Run) -> str | None:
-    if run.supported.any():
-        return None
-    if run.contact_names:
-        return "nothing ever carried the robot"
-    return "the run has no ZMP: it needs the wrenches of both feet"
-
-
-def _no_wrench(run: Run) -> str | None:
-    return None if run.foot_wrench else "the run has no wrenches of feet"
-
-
-def _no_forces(run: Run) -> str | None:
-    if run.foot_wrench or run.contact_names:
-        return None
-    return "the run has neither wrenches of feet nor contact forces"
-
-
-def _no_joints(run: Run) -> str | None:
-    return None if run.torque.shape[1] else f"{run.robot.name} has no joints"
-
-
-def _no_torques(run: Run) -> str | None:
-    return None if run.torque.any() else "the run has no torques of actuators"
-
-
-_KINDS: Mapping[str, _Kind] = MappingProxyType(
-    {
-        "com": _Kind("centre of mass, against its plan", _never, _com),
-        "com-error": _Kind("its distance from the plan", _no_com_reference, _com_error),
-        "zmp": _Kind("zero-moment point, against its plan", _no_support, _zmp),
-        "zmp-margin": _Kind(
-            "distance of the ZMP to the edge of the soles", _no_support, _zmp_margin
-        ),
-        "sole": _Kind("where each sole is pressed", _no_wrench, sole_charts),
-        "forces": _Kind("ground forces of the feet", _no_forces, _forces),
-        "torques": _Kind("actuator torques, the largest", _no_torques, torque_charts),
-        "joints": _Kind(
-            "angles of joints, those that move most", _no_joints, angle_charts
-        ),
-        "velocity": _Kind("speeds of joints, the fastest", _no_joints, speed_charts),
+def _edges(run: Run, axis: int) -> list[Series]:
+    """Return lines at both ends of each sole; one pair if the soles are alike."""
+    soles = {side: run.robot.soles[side].polygon_in_sole for side in run.foot_wrench}
+    ends = {
+        side: np.array([corners[:, axis].min(), corners[:, axis].max()])
+        for side, corners in soles.items()
     }
-)
-WHAT: Mapping[str, str] = MappingProxyType(
-    {name: kind.about for name, kind in _KINDS.items()}
-    | {GROUND: "from above: footprints, ZMP and CoM"}
+    sides = list(ends)
+    alike = all(np.abs(ends[s] - ends[sides[0]]).max() < SAME_EDGE for s in sides)
+    ones = np.full(len(run.time), MM)
+    if alike:
+        low, high = ends[sides[0]]
+        return [
+            Series("edges", low * ones, "reference", named=False),
+            Series("edges", high * ones, "reference"),
+        ]
+    return [
+        Series(f"edge of the {side} sole", end * ones, f"{COLOURS[side]} dashed", False)
+        for side in sides
+        for end in ends[side]
+    ]
+
+
+def _angles(run: Run, joints: Joints) -> list[Chart]:
+    angles = joint_positions(run.robot, run.q)
+    return _joint_charts(
+        run,
+        ("joints", "Joint angles", "that move most"),
+        _unit(run.robot, "rad", "m"),
+        (angles, run.references.get("joint_position"), np.ptp(angles, axis=0)),
+        LEAST_ANGLE,
+        joints,
+    )
+
+
+def _speeds(run: Run, joints: Joints) -> list[Chart]:
+    speeds = run.v[:, 6:]
+    wanted = run.references.get("joint_velocity")
+    return _joint_charts(
+        run,
+        ("velocity", "Joint speeds", "fastest"),
+        _unit(run.robot, "rad/s", "m/s"),
+        (speeds, wanted, np.abs(speeds).max(axis=0)),
+        LEAST_SPEED,
+        joints,
+    )
+
+
+def _torques(run: Run, joints: Joints) -> list[Chart]:
+    return _joint_charts(
+        run,
+        ("torques", "Joint torques", "largest"),
+        _unit(run.robot, "Nm", "N"),
+        (run.torque, None, np.abs(run.torque).max(axis=0)),
+        LEAST_TORQUE,
+        joints,
+    )
+
+
+def _degrees_of(robot: Robot, joints: Sequence[str]) -> list[int]:
+    """Return places in v[6:] of joints by name; a ball joint has three."""
+    names = degree_names(robot)
+    places: list[int] = []
+    for joint in joints:
+        # "ball.rx" is a degree of freedom of "ball"
+        own = [
+            n
+            for n, name in enumerate(names)
+            if name == joint or name.startswith(f"{joint}.")
+        ]
+        if not own:
+            raise NameNotFoundError("joint", joint, names, robot.name)
+        places += [place for place in own if place not in places]
+    return places
+
+
+def _joint_charts(
+    run: Run,
+    words: tuple[str, str, str],
+    unit: str,
+    data: tuple[Array, Array | None, Array],
+    least: float,
+    joints: Joints,
+) -> list[Chart]:
+    """Return charts of some degrees of freedom, at most as many in each as colours.
+
+    Args:
+        run: The run.
+        words: Key and title of the charts, and how joints are chosen if none are named.
+        unit: Unit of the values.
+        data: Values, shape (n, nv - 6), their references if known, and the sizes by
+            which joints are chosen, shape (nv - 6,).
+        least: Least span of the vertical axis.
+        joints: Names of joints; None for the largest.
+    """
+    key, title, which = words
+    values, wanted, sizes = data
+    names, total = degree_names(run.robot), values.shape[1]
+    notes = []
+    if joints is None:
+        groups = [np.argsort(-sizes, kind="stable")[:MOST].tolist()]
+        if len(groups[0]) < total:
+            notes.append(f"the {len(groups[0])} {which} of {total}")
+    else:
+        places = _degrees_of(run.robot, joints)
+        groups = [places[at : at + MOST] for at in range(0, len(places), MOST)]
+    if wanted is not None:
+        notes.append("dashed: reference")
+    if notes:
+        title = f"{title} ({'; '.join(notes)})"
+    made = []
+    for number, places in enumerate(groups, start=1):
+        series = []
+        for colour, place in reversed(list(zip(LINES, places, strict=False))):
+            name = names[place]
+            if wanted is not None:
+                line, style = wanted[:, place], f"{colour} dashed"
+                series.append(Series(f"{name}, reference", line, style, named=False))
+            series.append(Series(name, values[:, place], colour))
+        own_key = f"{key}-{number}" if len(groups) > 1 else key
+        made.append(_chart(run, own_key, title, unit, series, least))
+    return made
+
+
+def _unit(robot: Robot, turning: str, sliding: str) -> str:
+    slides = any(joint.kind == "prismatic" for joint in robot.description.joints)
+    return f"{turning} or {sliding}" if slides else turning
+
+
+_MAKERS: Mapping[str, Callable[[Run, Joints], list[Chart]]] = MappingProxyType(
+    {
+        "com": lambda run, _: _beside_reference(run, "CoM", run.com, "c0"),
+        "com-error": _com_error,
+        "zmp": lambda run, _: _beside_reference(run, "ZMP", run.zmp[:, :2], "c1"),
+        "zmp-margin": _zmp_margin,
+        "sole": _soles,
+        "forces": _forces,
+        "torques": _torques,
+        "joints": _angles,
+        "velocity": _speeds,
+    }
 )

@@ -1,4 +1,4 @@
-"""Lines, markers and arrows that a picture shows beside the meshes."""
+"""Where pictures are taken from, and what is drawn over the meshes."""
 
 from __future__ import annotations
 
@@ -6,33 +6,139 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kernels.drawing.painter import DrawingArrays
 from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
-from equipoise.show.films.camera import NEAREST, Camera
-from equipoise.show.space.primitives import revolved
+from equipoise.show.space.solids import revolved
 
+# From the lower to the upper edge: a long lens, as flat as drawings in papers [rad].
+FIELD_OF_VIEW = 0.5
+# Nearer than this to the camera's plane nothing is drawn over the picture [m].
+NEAREST = 1e-2
 # From the start of one dash to that of the next [m].
 DASH = 0.04
-
 # Radius and length of an arrow's head, in radii of its shaft.
 HEAD_RADIUS, HEAD_LENGTH = 2.4, 6.0
 
 
+@dataclass(frozen=True)
+class Camera:
+    """A camera without distortion.
+
+    Attributes:
+        position: In the world [m].
+        target: Point in the middle of the picture [m].
+        up: Direction that is up in the picture.
+        field_of_view: Angle from the lower to the upper edge [rad].
+    """
+
+    position: tuple[float, float, float]
+    target: tuple[float, float, float]
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    field_of_view: float = FIELD_OF_VIEW
+
+    def __post_init__(self) -> None:
+        numbers = np.array([*self.position, *self.target, *self.up])
+        if numbers.shape != (9,) or not np.isfinite(numbers).all():
+            raise EquipoiseError(
+                "a camera's position, target and up are finite triples"
+            )
+        if not 0.0 < self.field_of_view < np.pi:
+            raise EquipoiseError(
+                f"a camera's field of view is between 0 and pi rad, not "
+                f"{self.field_of_view}"
+            )
+        if not np.linalg.norm(np.cross(numbers[3:6] - numbers[:3], numbers[6:])) > 0.0:
+            raise EquipoiseError("a camera looks at another point than its own, not up")
+
+    @property
+    def axes(self) -> Array:
+        """Right, down and forward in world axes, as rows, shape (3, 3)."""
+        return _axes(np.subtract(self.target, self.position), np.array(self.up))
+
+    @property
+    def focal(self) -> float:
+        """Distance of the image plane, in heights of the picture."""
+        return float(0.5 / np.tan(0.5 * self.field_of_view))
+
+    def project(self, points: ArrayLike, width: int, height: int) -> Array:
+        """Return x, y [px] and distance along the view [m] of points (n, 3).
+
+        x and y mean nothing where the distance is not positive.
+        """
+        in_camera = (np.reshape(points, (-1, 3)) - self.position) @ self.axes.T
+        distance = in_camera[:, 2:]
+        scale = self.focal * height / np.where(distance > 0, distance, 1)
+        on_screen = [0.5 * width, 0.5 * height] + scale * in_camera[:, :2]
+        return np.concatenate([on_screen, distance], axis=1)
+
+    @staticmethod
+    def fit(
+        points: ArrayLike,
+        direction: ArrayLike,
+        aspect: float,
+        *,
+        margin: float = 0.08,
+        field_of_view: float = FIELD_OF_VIEW,
+    ) -> Camera:
+        """Return the nearest camera that has all points in its picture.
+
+        Args:
+            points: Points to be seen [m], shape (n, 3), n at least 1.
+            direction: Direction of view, shape (3,).
+            aspect: Width over height of the picture.
+            margin: Part of the picture kept free along each edge.
+            field_of_view: Angle from the lower to the upper edge [rad].
+        """
+        cloud = np.reshape(np.asarray(points, dtype=np.float64), (-1, 3))
+        way = np.asarray(direction, dtype=np.float64)
+        if len(cloud) == 0 or not np.isfinite(cloud).all():
+            raise EquipoiseError("a camera is fitted to one or more finite points")
+        up = np.array([0.0, 0.0, 1.0])
+        if np.linalg.norm(np.cross(way, up)) < 1e-6 * np.linalg.norm(way):
+            up = np.array([1.0, 0.0, 0.0])
+        axes = _axes(way, up)
+        x, y, z = axes @ cloud.T
+        slope_y = (1.0 - 2.0 * margin) * np.tan(0.5 * field_of_view)
+        slope_x = aspect * slope_y
+        # the planes of the frustum touch the outermost points
+        right, left = (x - slope_x * z).max(), (-x - slope_x * z).max()
+        below, above = (y - slope_y * z).max(), (-y - slope_y * z).max()
+        depth = min(-0.5 * (right + left) / slope_x, -0.5 * (below + above) / slope_y)
+        depth = min(depth, z.min() - 10.0 * NEAREST)
+        eye = np.array([0.5 * (right - left), 0.5 * (below - above), depth]) @ axes
+        target = eye + (z.mean() - depth) * axes[2]
+        return Camera(triple(eye), triple(target), triple(up), field_of_view)
+
+
+def _axes(way: Array, up: Array) -> Array:
+    forward = way / np.linalg.norm(way)
+    right = np.cross(forward, up)
+    right /= np.linalg.norm(right)
+    return np.stack([right, np.cross(forward, right), forward])
+
+
+def triple(values: Array) -> tuple[float, float, float]:
+    """Return an array of three numbers as a tuple."""
+    x, y, z = values.tolist()
+    return x, y, z
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A path as wide everywhere.
+    """A path of constant width in the picture.
 
     Attributes:
         points: In the world [m], shape (n, 3); NaN rows are gaps.
         colour: Red, green, blue, 0 to 255.
         width_px: [px].
         dashed: Whether every other piece is left out.
-        opacity: Where it is seen, 0 to 1.
-        through: Where something is in front of it, 0 to 1.
+        opacity: Opacity where it is seen, 0 to 1.
+        through: Opacity where something is in front of it, 0 to 1.
     """
 
     points: Array
@@ -45,7 +151,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Marker:
-    """A disc that is as large everywhere, and seen through the robot.
+    """A disc of constant size in the picture, seen through the robot.
 
     Attributes:
         position: In the world [m].
@@ -53,8 +159,8 @@ class Marker:
         radius_px: [px].
         label: For the legend; not drawn beside the marker.
         quartered: Whether it is the sign of a centre of mass.
-        opacity: Where it is seen, 0 to 1.
-        through: Where something is in front of it, 0 to 1.
+        opacity: Opacity where it is seen, 0 to 1.
+        through: Opacity where something is in front of it, 0 to 1.
     """
 
     position: tuple[float, float, float]
@@ -74,7 +180,7 @@ class Arrow:
         start: In the world [m].
         end: The tip [m].
         colour: Red, green, blue, 0 to 255.
-        radius_m: Of the shaft [m].
+        radius_m: Radius of the shaft [m].
     """
 
     start: tuple[float, float, float]
@@ -101,8 +207,11 @@ def lay_out(
     if not np.isfinite(points).all():
         raise EquipoiseError("a marker's position is not finite")
     on_screen = camera.project(points, width, height)
+    # places far from the screen do not fit the kernels' numbers
     kept = [
-        k for k, place in enumerate(on_screen) if _near_screen(place, width, height)
+        k
+        for k, (x, y, distance) in enumerate(on_screen)
+        if distance > NEAREST and -width < x < 2 * width and -height < y < 2 * height
     ]
     shown = [markers[k] for k in kept]
     discs = np.zeros((len(kept), 4))
@@ -117,14 +226,6 @@ def lay_out(
         discs,
         np.reshape([marker.colour for marker in shown], (-1, 3)),
         np.reshape([(m.opacity, m.through, m.quartered) for m in shown], (-1, 3)),
-    )
-
-
-def _near_screen(place: Array, width: int, height: int) -> bool:
-    """Return whether a marker may be seen; far places do not fit kernels' numbers."""
-    x, y, distance = place
-    return bool(
-        distance > NEAREST and -width < x < 2 * width and -height < y < 2 * height
     )
 
 
@@ -154,15 +255,16 @@ def _segments(line: Line, camera: Camera, width: int, height: int) -> Array:
     return np.concatenate([on_screen, dashes[:, :, None]], axis=2)
 
 
-def shaft_mesh() -> Mesh:
-    """Return a cylinder along z, from 0 to 1, of radius 1."""
-    return revolved([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+def arrow_meshes() -> tuple[Mesh, Mesh]:
+    """Return the shaft of an arrow, along z from 0 to 1, of radius 1, and its head.
 
-
-def head_mesh() -> Mesh:
-    """Return a cone along z whose tip is at the origin, for a shaft of radius 1."""
+    The head is a cone along z whose tip is at the origin.
+    """
     back = -HEAD_LENGTH
-    return revolved([[0.0, back], [HEAD_RADIUS, back], [0.0, 0.0]])
+    return (
+        revolved([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]),
+        revolved([[0.0, back], [HEAD_RADIUS, back], [0.0, 0.0]]),
+    )
 
 
 def arrow_places(arrow: Arrow) -> tuple[Array, Array, Array, Array]:

@@ -1,28 +1,29 @@
-"""A run as pictures: frames of a film, or one of them; no display is needed."""
+"""A run as pictures with captions: frames of a film, or one of them.
+
+No display is needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.description import Colour
-from equipoise.show.films.camera import Camera
-from equipoise.show.films.caption import Caption
-from equipoise.show.films.drawing import Arrow, Line, Marker
-from equipoise.show.films.render import LIGHT, Renderer
-from equipoise.show.films.surface import Item
-from equipoise.show.space import scene_colours as colours
-from equipoise.show.space.primitives import box
+from equipoise.show import palette as colours
+from equipoise.show.films.drawing import Arrow, Camera, Line, Marker, triple
+from equipoise.show.films.render import LIGHT, Item, Renderer
 from equipoise.show.space.scene import Moment, RunScene
+from equipoise.show.space.solids import box, pose_matrix
 
-# Ways that the camera looks, seen from a robot that faces x.
+# Directions of view, for a robot that faces x.
 VIEWS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
     {
         "corner": (-0.80, -0.52, -0.28),
@@ -34,12 +35,20 @@ VIEWS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
 )
 # The camera follows the centre of mass, without its sway: over this long [s].
 SMOOTHING_S = 1.2
-# Sizes of what is drawn over the robot, as shares of the picture's height.
-COM_SHARE, ZMP_SHARE, LINE_SHARE = 0.014, 0.009, 0.0032
-# Radius of forces' arrows, as a share of the longest limb.
-ARROW_SHARE = 0.012
-# Lines lie this share of a limb above the ground, which would hide half of them.
+# Radii of markers and width of lines, as fractions of the picture's height.
+COM_SIZE, ZMP_SIZE, LINE_SIZE = 0.014, 0.009, 0.0032
+# Radius of forces' arrows, as a fraction of the longest limb.
+ARROW_SIZE = 0.012
+# Lines are this fraction of a limb above the ground, which would hide half of them.
 LIFT = 0.002
+INK: Colour = (38, 43, 51)
+FAINT: Colour = (107, 114, 125)
+# Heights of letters and the free edge, in heights of the picture; the least [px].
+TITLE, TEXT, EDGE, LEAST_PX = 0.034, 0.026, 0.035, 11
+# The title leaves space for times.
+LONGEST_TIME = "  t = 9999.99 s"
+# Discs of the legend are drawn larger and made smaller, which rounds them.
+FINER = 4
 
 
 @dataclass(frozen=True)
@@ -47,12 +56,12 @@ class FilmStyle:
     """How a run is filmed.
 
     Attributes:
-        width: Of pictures [px].
-        height: Of pictures [px].
-        view: Where from: a name in :data:`VIEWS`.
-        follow: Whether the camera goes along with the robot; else it sees all.
+        width: Width of pictures [px].
+        height: Height of pictures [px].
+        view: Direction of view: a name in :data:`VIEWS`.
+        follow: Whether the camera follows the robot; else it sees all.
         see_through: Whether the robot is translucent.
-        title: Of the caption; the run's sentence if None.
+        title: Title of the caption; the run's sentence if None.
     """
 
     width: int = 960
@@ -63,26 +72,85 @@ class FilmStyle:
     title: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse views that there are not."""
         if self.view not in VIEWS:
             raise NameNotFoundError("view", self.view, VIEWS, "film")
 
 
+@dataclass(frozen=True)
+class Caption:
+    """Words that are the same in all pictures of a film but for the time.
+
+    Attributes:
+        title: Words at the upper left.
+        subtitle: Words beneath the title, in grey.
+        legend: What colours mean, at the lower left: words and a colour each.
+    """
+
+    title: str = ""
+    subtitle: str = ""
+    legend: Sequence[tuple[str, Colour]] = field(default=())
+
+    def on(
+        self, picture: NDArray[np.uint8], time: float | None = None
+    ) -> NDArray[np.uint8]:
+        """Return a copy of a picture (height, width, 3) with the words on it.
+
+        A time [s] is written at the upper right, if there is one.
+        """
+        image = Image.fromarray(picture)
+        draw = ImageDraw.Draw(image)
+        height, width = picture.shape[:2]
+        edge, text = round(EDGE * height), _font(TEXT, height)
+        y = float(edge)
+        title = _font(TITLE, height)
+        space = width - 2 * edge - (0 if time is None else text.getlength(LONGEST_TIME))
+        for line in _lines(self.title, title, space):
+            draw.text((edge, y), line, INK, title, anchor="la")
+            y += 1.45 * _size(TITLE, height)
+        if self.subtitle:
+            draw.text((edge, y), self.subtitle, FAINT, text, anchor="la")
+        if time is not None:
+            _write_time(draw, f"{time:.2f}", width - edge, edge, text)
+        self._write_legend(image, draw, text)
+        return np.asarray(image).copy()
+
+    def _write_legend(
+        self,
+        image: Image.Image,
+        draw: ImageDraw.ImageDraw,
+        font: ImageFont.FreeTypeFont,
+    ) -> None:
+        width, height = image.size
+        edge, size = round(EDGE * height), _size(TEXT, height)
+        disc = max(4, round(0.62 * size))
+        places, x, row = [], float(edge), 0
+        for words, colour in self.legend:
+            across = disc + 0.5 * size + font.getlength(words)
+            if x > edge and x + across > width - edge:
+                x, row = float(edge), row + 1
+            places.append((x, row, words, colour))
+            x += across + 1.2 * size
+        for x, at, words, colour in places:
+            middle = height - edge - round((row - at + 0.5) * 1.5 * size)
+            mask = Image.new("L", (FINER * disc, FINER * disc))
+            ImageDraw.Draw(mask).ellipse(
+                (0, 0, FINER * disc - 1, FINER * disc - 1), 255
+            )
+            mask = mask.resize((disc, disc), Image.Resampling.LANCZOS)
+            image.paste(colour, (round(x), middle - disc // 2), mask)
+            place = (round(x) + disc + 0.5 * size, middle)
+            draw.text(place, words, INK, font, anchor="lm")
+
+
 class Film:
-    """Takes pictures of a run at any time."""
+    """Takes pictures of a run at any time; meshes and cameras are prepared once."""
 
     def __init__(self, scene: RunScene, style: FilmStyle) -> None:
-        """Prepare meshes and cameras.
-
-        Args:
-            scene: The run.
-            style: How it is filmed.
-        """
         self.scene, self.style = scene, style
         around = scene.surroundings
         opacity = 0.45 if style.see_through else 1.0
         items = [Item(body.mesh, body.colour, opacity) for body in scene.bodies]
-        # older logs tell where boxes were, and not how large
+        # older logs hold where boxes were, and not how large
         blocks = around.boxes[: scene.run.boxes.shape[1]]
         self._boxes = len(blocks)
         items += [Item(box(block.size), colours.BOX) for block in blocks]
@@ -98,8 +166,8 @@ class Film:
             ground=ground,
             light=LIGHT * [1.0, -1.0, 1.0] if away else LIGHT,
         )
-        figures = scene.run.summary
-        title = figures.get("sentence", "") if style.title is None else style.title
+        sentence = scene.run.summary.get("sentence", "")
+        title = sentence if style.title is None else style.title
         self._caption = Caption(title=str(title), legend=_legend(scene))
         self._limb = scene.run.robot.longest_limb
         self._path = _smoothed(scene.run.time, scene.run.com)
@@ -111,19 +179,15 @@ class Film:
         moment = self.scene.moment(row)
         poses = [moment.joint_poses[body.joint] for body in self.scene.bodies]
         poses += [*moment.boxes[: self._boxes], *self._walls]
+        radius = ARROW_SIZE * self._limb
         picture = self._renderer.picture(
             self._camera_at(row),
             np.array(poses).reshape(-1, 7),
             lines=self._lines(moment),
             markers=self._markers(moment),
             arrows=[
-                Arrow(
-                    _triple(arrow.start),
-                    _triple(arrow.end),
-                    colours.FORCE,
-                    ARROW_SHARE * self._limb,
-                )
-                for arrow in moment.forces
+                Arrow(triple(start), triple(end), colours.FORCE, radius)
+                for start, end in moment.forces
             ],
         )
         return self._caption.on(picture, moment.time)
@@ -131,19 +195,12 @@ class Film:
     def pictures(
         self, fps: float, speed: float, begin: float, end: float
     ) -> Iterator[NDArray[np.uint8]]:
-        """Go through the pictures of a film.
-
-        Args:
-            fps: Pictures a second.
-            speed: Seconds of the run in a second of the film.
-            begin: Where in the run it begins [s].
-            end: Where it ends [s].
-        """
+        """Go through the pictures of a film, taken at :func:`picture_times`."""
         for time in picture_times(self.scene, fps, speed, begin, end):
             yield self.picture(time)
 
     def _lines(self, moment: Moment) -> list[Line]:
-        width = max(1.5, LINE_SHARE * self.style.height)
+        width = max(1.5, LINE_SIZE * self.style.height)
         up = np.array([0.0, 0.0, LIFT * self._limb])
         lines = [
             Line(
@@ -168,39 +225,35 @@ class Film:
         return lines
 
     def _markers(self, moment: Moment) -> list[Marker]:
-        height = self.style.height
-        ground = Marker(
-            _triple(moment.com_on_ground), colours.COM, ZMP_SHARE * height, through=0.5
-        )
-        markers = [ground]
+        size = ZMP_SIZE * self.style.height
+        markers = [Marker(triple(moment.com_on_ground), colours.COM, size, through=0.5)]
         if moment.zmp is not None:
-            size = ZMP_SHARE * height
-            markers.append(Marker(_triple(moment.zmp), colours.ZMP, size, through=0.5))
-        centre = _triple(moment.com)
-        size = COM_SHARE * height
-        markers.append(Marker(centre, colours.COM, size, quartered=True))
+            markers.append(Marker(triple(moment.zmp), colours.ZMP, size, through=0.5))
+        size = COM_SIZE * self.style.height
+        markers.append(Marker(triple(moment.com), colours.COM, size, quartered=True))
         return markers
 
     def _fitted(self) -> Camera:
-        """Return the camera that sees the robot at the start, or all of its way."""
+        """Return the camera that sees the robot at the start, or all of its path."""
         rows = np.linspace(0, len(self.scene.run.time) - 1, 7).astype(int)
         if self.style.follow:
             rows = rows[:1]
         clouds = [self._extent(int(row)) for row in rows]
         aspect = self.style.width / self.style.height
-        way = VIEWS[self.style.view]
-        return Camera.fit(np.concatenate(clouds), way, aspect, margin=0.12)
+        view = VIEWS[self.style.view]
+        return Camera.fit(np.concatenate(clouds), view, aspect, margin=0.12)
 
     def _extent(self, row: int) -> Array:
         """Return points around the robot at a row [m], shape (n, 3)."""
         poses = self.scene.moment(row).joint_poses
-        corners = []
-        for body in self.scene.bodies:
-            pose = pin.XYZQUATToSE3(poses[body.joint]).homogeneous
-            corners.append(body.mesh.moved(np.array(pose)).vertices)
-        points = np.concatenate(corners)
+        points = np.concatenate(
+            [
+                body.mesh.moved(pose_matrix(poses[body.joint])).vertices
+                for body in self.scene.bodies
+            ]
+        )
         low, high = points.min(axis=0), points.max(axis=0)
-        # room for steps: a robot in motion is wider than one that stands
+        # space for steps: a robot in motion is wider than one that stands
         reach = 0.25 * self._limb
         low[:2] -= reach
         high[:2] += reach
@@ -211,11 +264,10 @@ class Film:
         if not self.style.follow:
             return self._camera
         shift = self._path[row] - self._path[0]
-        return Camera(
-            _triple(self._camera.position + shift),
-            _triple(self._camera.target + shift),
-            self._camera.up,
-            self._camera.field_of_view,
+        return replace(
+            self._camera,
+            position=triple(self._camera.position + shift),
+            target=triple(self._camera.target + shift),
         )
 
 
@@ -224,13 +276,20 @@ def picture_times(
 ) -> Array:
     """Return the times in the run at which a film's pictures are taken [s].
 
+    Args:
+        scene: The run.
+        fps: Pictures per second.
+        speed: Seconds of the run per second of the film.
+        begin: Time in the run at which the film begins [s].
+        end: Time in the run at which it ends [s].
+
     Raises:
         EquipoiseError: If nothing of the run is between begin and end.
     """
     for name, value in (("fps", fps), ("speed", speed)):
         if not (np.isfinite(value) and value > 0.0):
             raise EquipoiseError(f"{name} is {value:g}; it must be above zero")
-    first, last = _ends(scene)
+    first, last = (float(end) for end in scene.run.time[[0, -1]])
     low, high = max(begin, first), min(end, last)
     if not low <= high:
         raise EquipoiseError(
@@ -242,12 +301,12 @@ def picture_times(
 
 
 def picture_time(scene: RunScene, at: float | None) -> float:
-    """Return when a single picture is taken [s]: as asked, else in the middle.
+    """Return when a single picture is taken [s]; by default in the middle.
 
     Raises:
         EquipoiseError: If the run does not go there.
     """
-    first, last = _ends(scene)
+    first, last = (float(end) for end in scene.run.time[[0, -1]])
     if at is None:
         return 0.5 * (first + last)
     if not min(first, 0.0) <= at <= last:
@@ -258,28 +317,20 @@ def picture_time(scene: RunScene, at: float | None) -> float:
 
 
 def _legend(scene: RunScene) -> tuple[tuple[str, Colour], ...]:
-    """Return what the marks are, of those that there are."""
+    """Return the marks that occur in a run, with their colours."""
     marks = [("CoM", colours.COM, True)]
     marks += [("ZMP", colours.ZMP, bool(scene.run.supported.any()))]
     marks += [("support, forces", colours.SUPPORT, scene.touches)]
     return tuple((words, colour) for words, colour, there in marks if there)
 
 
-def _ends(scene: RunScene) -> tuple[float, float]:
-    return float(scene.run.time[0]), float(scene.run.time[-1])
-
-
 def _smoothed(time: Array, com: Array) -> Array:
-    """Return the way of the camera: the CoM's, averaged over a while, level."""
+    """Return the path of the camera: the CoM's, averaged over a while."""
     path = com.copy()
     if len(time) > 1:
         for axis in range(3):
-            total = np.concatenate(
-                [
-                    [0.0],
-                    np.cumsum(0.5 * (com[1:, axis] + com[:-1, axis]) * np.diff(time)),
-                ]
-            )
+            areas = 0.5 * (com[1:, axis] + com[:-1, axis]) * np.diff(time)
+            total = np.concatenate([[0.0], np.cumsum(areas)])
             low = np.maximum(time - 0.5 * SMOOTHING_S, time[0])
             high = np.minimum(time + 0.5 * SMOOTHING_S, time[-1])
             area = np.interp(high, time, total) - np.interp(low, time, total)
@@ -291,6 +342,41 @@ def _closed(polygon: Array) -> Array:
     return np.concatenate([polygon, polygon[:1]])
 
 
-def _triple(values: Array) -> tuple[float, float, float]:
-    x, y, z = values.tolist()
-    return x, y, z
+def _lines(words: str, font: ImageFont.FreeTypeFont, space: float) -> list[str]:
+    """Return words in lines that are no longer than the space for them [px]."""
+    lines: list[str] = []
+    for word in words.split():
+        if lines and font.getlength(f"{lines[-1]} {word}") <= space:
+            lines[-1] = f"{lines[-1]} {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _write_time(
+    draw: ImageDraw.ImageDraw,
+    digits: str,
+    right: float,
+    top: float,
+    font: ImageFont.FreeTypeFont,
+) -> None:
+    """Write a time flush right, all digits equally wide: it does not jitter."""
+    draw.text((right, top), " s", FAINT, font, anchor="ra")
+    right -= font.getlength(" s")
+    wide = max(font.getlength(digit) for digit in "0123456789")
+    for letter in reversed(digits):
+        step = wide if letter.isdigit() else font.getlength(letter)
+        draw.text((right - 0.5 * step, top), letter, INK, font, anchor="ma")
+        right -= step
+    draw.text((right, top), "t = ", FAINT, font, anchor="ra")
+
+
+def _size(part: float, height: int) -> int:
+    return max(LEAST_PX, round(part * height))
+
+
+@lru_cache(maxsize=8)
+def _font(part: float, height: int) -> ImageFont.FreeTypeFont:
+    font = ImageFont.load_default(_size(part, height))
+    assert isinstance(font, ImageFont.FreeTypeFont)  # with a size, it always is
+    return font

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,35 +17,109 @@ from equipoise.kernels.drawing.painter import (
     ViewArrays,
 )
 from equipoise.robot.description import Colour
-from equipoise.show.films.camera import Camera
+from equipoise.robot.mesh import Mesh, creased, triangle_normals, weld
 from equipoise.show.films.drawing import (
     Arrow,
+    Camera,
     Line,
     Marker,
+    arrow_meshes,
     arrow_places,
-    head_mesh,
     lay_out,
-    shaft_mesh,
 )
-from equipoise.show.films.surface import Item as Item
-from equipoise.show.films.surface import Surface, linear
+from equipoise.show.space.solids import rotation_matrices
 
 SMALLEST_PX, LARGEST_PX = 16, 8192
-
 # Towards the key light, from the left front of a robot that faces +x.
 LIGHT = np.array([0.42, 0.50, 0.92]) / np.linalg.norm([0.42, 0.50, 0.92])
-
 HORIZON: Colour = (240, 243, 247)
 ZENITH: Colour = (252, 253, 255)
 GROUND: Colour = (236, 239, 243)
-
 # The finest shadow map [m], and free space around what casts a shadow [m].
 FINEST_TEXEL, SHADOW_MARGIN = 1.2e-3, 0.02
-
 # The ground fades at this many times the distance from camera to target.
 REACH = 2.2
-
 NO_POSES = np.zeros((0, 7))
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One thing in a scene, rigid and of one colour.
+
+    Attributes:
+        mesh: In its own coordinates.
+        colour: Red, green, blue, 0 to 255.
+        opacity: 1 hides what is behind it; of things that do not, only the nearest
+            surface is seen.
+        casts_shadow: Whether it does, on the ground and on the other items.
+    """
+
+    mesh: Mesh
+    colour: Colour
+    opacity: float = 1.0
+    casts_shadow: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """An item as kernels want it.
+
+    Attributes:
+        corners: Corners of its triangles [m], shape (n, 3, 3).
+        normals: Unit vectors at the corners, shape (n, 3, 3).
+        box: Corners of a box around it [m], shape (8, 3).
+        colour: Linear colour and opacity, shape (4,).
+        casts: Whether it casts a shadow.
+    """
+
+    corners: NDArray[np.float32]
+    normals: NDArray[np.float32]
+    box: Array
+    colour: Array
+    casts: bool
+
+    @staticmethod
+    def of(item: Item) -> Surface:
+        """Return an item's surface, smooth where it bends gently."""
+        if not np.isfinite(item.mesh.vertices).all():
+            raise EquipoiseError("a mesh has vertices that are not finite")
+        if not 0.0 <= item.opacity <= 1.0:
+            raise EquipoiseError(f"an opacity is 0 to 1, not {item.opacity}")
+        mesh = weld(item.mesh)
+        if len(mesh.triangles):
+            mesh = creased(mesh)
+        corners = mesh.vertices[mesh.triangles]
+        # twice the area: large triangles say more about a vertex's normal
+        area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        at_vertex = np.zeros((len(mesh.vertices), 3))
+        for corner in range(3):
+            np.add.at(at_vertex, mesh.triangles[:, corner], area)
+        length = np.linalg.norm(at_vertex, axis=1, keepdims=True)
+        at_vertex /= np.where(length > 0.0, length, 1.0)
+        normals = at_vertex[mesh.triangles]
+        flat = triangle_normals(mesh)[:, None]
+        normals = np.where(
+            np.abs(normals).max(axis=2, keepdims=True) > 0, normals, flat
+        )
+        points = mesh.vertices if len(mesh.vertices) else np.zeros((1, 3))
+        sides = np.stack([points.min(axis=0), points.max(axis=0)])
+        pick = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+        return Surface(
+            corners.reshape(-1, 3, 3),
+            normals.reshape(-1, 3, 3).astype(np.float32),
+            sides[pick, np.arange(3)].astype(np.float64),
+            np.append(linear(item.colour), item.opacity),
+            item.casts_shadow,
+        )
+
+
+def linear(colour: Colour) -> Array:
+    """Return a colour as light, 0 to 1; kernels take the root again."""
+    values = np.array(colour, dtype=np.float64)
+    if values.shape != (3,) or not ((values >= 0) & (values <= 255)).all():
+        raise EquipoiseError(f"a colour is three numbers from 0 to 255, not {colour}")
+    light: Array = (values / 255.0) ** 2
+    return light
 
 
 class Renderer:
@@ -64,9 +139,9 @@ class Renderer:
         """Prepare meshes.
 
         Args:
-            items: Those that move come first, in the order of their poses.
-            width: Of pictures [px].
-            height: Of pictures [px].
+            items: Items that move first, in the order of their poses.
+            width: Width of pictures [px].
+            height: Height of pictures [px].
             ground: Drawn with a grid of 0.1 m and 0.5 m that fades away; it casts no
                 shadow.
             background: Colours at the horizon and above.
@@ -87,7 +162,7 @@ class Renderer:
         self._surfaces = [Surface.of(item) for item in items]
         self._ground_surface = Surface.of(ground) if ground is not None else None
         self._arrow_surfaces = [
-            Surface.of(Item(mesh, (0, 0, 0))) for mesh in (shaft_mesh(), head_mesh())
+            Surface.of(Item(mesh, (0, 0, 0))) for mesh in arrow_meshes()
         ]
         self._background = [linear(colour) for colour in background]
         self._light = np.asarray(light, float) / np.linalg.norm(light)
@@ -105,9 +180,9 @@ class Renderer:
         """Return a picture, shape (height, width, 3).
 
         Args:
-            camera: Where it is taken from.
-            poses: Of the first items: position [m], quaternion with scalar last, shape
-                (k, 7); the others are at the origin.
+            camera: Camera that takes it.
+            poses: Position [m] and quaternion xyzw of the first items, shape (k, 7);
+                the others are at the origin.
             lines: Drawn over the meshes in this order.
             markers: Drawn over the lines in this order.
             arrows: Among the meshes.
@@ -148,7 +223,7 @@ class Renderer:
         return self._painter.picture(view, drawing)
 
     def _prepare(self, arrows: int) -> None:
-        """Upload items, room for arrows and the ground: solid ones first."""
+        """Upload items, space for arrows, and the ground: solid ones first."""
         self._arrows = arrows
         surfaces = [*self._surfaces, *(self._arrow_surfaces * arrows)]
         if self._ground_surface is not None:
@@ -186,10 +261,12 @@ class Renderer:
         bad = ~(np.isfinite(poses).all(axis=1) & (length > 1e-6))
         if bad.any():
             at = int(np.argmax(bad))
-            raise EquipoiseError(f"the pose of item {at} is none: {poses[at].tolist()}")
+            raise EquipoiseError(
+                f"the pose of item {at} is not a pose: {poses[at].tolist()}"
+            )
         place = np.tile(np.eye(3), (len(self._boxes), 1, 1))
         origin = np.zeros((len(self._boxes), 3))
-        place[: len(poses)] = _rotations(poses[:, 3:] / length[:, None])
+        place[: len(poses)] = rotation_matrices(poses[:, 3:] / length[:, None])
         origin[: len(poses)] = poses[:, :3]
         place[count : count + 2 * self._arrows] = 0.0
         for at, arrow in enumerate(arrows):
@@ -219,22 +296,3 @@ class Renderer:
         low[2] -= 1.0
         columns, rows = np.minimum((high - low)[:2] / texel + 2, MAP_SIZE).astype(int)
         return u, v, low @ axes, float(texel), (int(columns), int(rows))
-
-
-def _rotations(quaternion: Array) -> Array:
-    """Return matrices (n, 3, 3) of unit quaternions (n, 4), scalar last."""
-    vector, scalar = quaternion[:, :3], quaternion[:, 3]
-    x, y, z = vector.T
-    zero = np.zeros_like(x)
-    cross = np.stack(
-        [
-            np.stack([zero, -z, y], axis=1),
-            np.stack([z, zero, -x], axis=1),
-            np.stack([-y, x, zero], axis=1),
-        ],
-        axis=1,
-    )
-    rotations: Array = (
-        np.eye(3) + 2.0 * scalar[:, None, None] * cross + 2.0 * cross @ cross
-    )
-    return rotations

@@ -2,71 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.robot.model import Robot
-from equipoise.show.pages.identified_drawings import (
+from equipoise.show.pages.identified_errors import (
     error_scatter,
     errors_by_pose,
     shift_bars,
 )
-from equipoise.show.pages.identified_places import Places, places
-from equipoise.show.pages.identified_robot import robot_views
-from equipoise.show.pages.identified_tables import (
-    combinations,
-    figures_table,
-    links_tables,
-    offsets_table,
-    percent,
-    signed,
+from equipoise.show.pages.identified_robot import Places, places, robot_views
+from equipoise.show.pages.labels import value_with_unit
+from equipoise.show.pages.markup import (
+    element,
+    how_to_reproduce,
+    listing,
+    page,
+    plots,
+    resource,
+    section,
+    table,
+    text,
 )
-from equipoise.show.pages.markup import element, listing, text
-from equipoise.show.pages.page import page, section
 
+# Words for keys of the results.
+NAMES = {"sideways": "lateral forces"}
 # 95 % of a normal distribution lie within so many standard deviations.
 WIDTH_95 = 1.959964
-
-STYLE = """
-.tiles{display:grid;gap:12px;margin:1.3rem 0 0;
-grid-template-columns:repeat(auto-fit,minmax(min(100%,210px),1fr))}
-.tiles div{background:var(--fill);border-radius:6px;padding:10px 14px}
-.tiles b{display:block;font-size:1.3rem;line-height:1.3;font-weight:600;
-font-variant-numeric:tabular-nums}
-.tiles span{color:var(--soft);font-size:.9rem}
-h3{font-size:1rem;margin:1.4rem 0 .3rem}
-.note{margin:0 0 .7rem;max-width:75ch}
-.faint,svg text.unseen{color:var(--soft)}
-.num{white-space:nowrap}th,td{overflow-wrap:break-word}
-details{margin-top:.8rem}summary{cursor:pointer}
-details ol{font-size:.85rem;padding-left:2.2rem}
-.zero{stroke:var(--soft)}.step{stroke:var(--soft);stroke-opacity:.28}
-.rms{fill:none;stroke:currentColor;stroke-width:1.6;stroke-dasharray:6 4}
-.dot{stroke:var(--paper);stroke-width:.8}
-svg path.bar{fill:currentColor}.whisker{stroke:currentColor;stroke-opacity:.5}
-.unseen,.stays{color:var(--soft)}svg .bar.unseen,.whisker.unseen{opacity:.6}
-svg path.body{fill:var(--fill);stroke:var(--body-edge);stroke-width:.7;
-stroke-linejoin:round}
-:root{--body-edge:#c3cad0}
-@media (prefers-color-scheme:dark){:root{--body-edge:#454e56}}
-.support{stroke:currentColor;stroke-width:4}
-.plumb{stroke:currentColor;stroke-dasharray:2 3}
-.mark{fill:var(--paper);stroke:currentColor;stroke-width:1.1}
-.mark.unseen{stroke-opacity:.75}
-.shaft{stroke:currentColor;stroke-width:1.8}svg path.head{fill:currentColor}
-.ink{color:var(--ink)}
-.disc{fill:var(--paper);stroke:currentColor;stroke-width:1.4}
-svg path.quarters{fill:currentColor}
-svg path.ellipse{fill:currentColor;fill-opacity:.14;stroke:currentColor}
-.lens{fill:var(--paper);stroke:var(--soft)}.ray{stroke:var(--soft);stroke-opacity:.5}
-"""
+STYLE = "identified.css"
+# A combination shows as many of its terms, the largest ones.
+MOST_TERMS = 10
+# Where a term begins: its sign, its factor, the unknown.
+TERM = re.compile(r" (?=[+-] \d+(?:\.\d+)?(?:e[+-]\d+)? m)")
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+UNSEEN = "Stays at the model's value (the data do not determine it)"
 
 
 def identified_report(
-    figures: Mapping[str, Any],
+    results: Mapping[str, Any],
     original: Robot,
     corrected: Robot,
     cop_errors: tuple[Array, Array],
@@ -76,7 +54,7 @@ def identified_report(
     """Return a report as one HTML file that needs nothing else, not even scripts.
 
     Args:
-        figures: What was found, as
+        results: What was found, as
             :func:`equipoise.identification.identified.figures` has it. ``versions``
             maps programs to versions and ``seed`` is the bootstrap's, if there.
             ``standing_com_covariance_m2``, shape (3, 3), is how the identified CoM of
@@ -86,95 +64,88 @@ def identified_report(
         corrected: The same with what was identified.
         cop_errors: Predicted minus measured centre of pressure in poses that were left
             out, forward and to the left, before and after [m], shapes (n, 2).
-        title: What was asked.
+        title: Title of the report.
         reproduce: The command that does it again.
     """
     before, after = (np.asarray(errors, dtype=np.float64) for errors in cop_errors)
-    found = places(figures, original, corrected)
+    found = places(results, original, corrected)
     return page(
         title,
-        _opening(figures, title, found),
-        section("Figures", figures_table(figures)),
+        _opening(results, title, found),
+        section("Results", results_table(results)),
         section(
             "Centre of pressure in poses that were left out",
-            _note(_held_out_words(figures)),
-            element(
-                "div",
+            _note(_held_out_words(results)),
+            plots(
                 error_scatter(before, after),
-                errors_by_pose(before, after, figures["outliers"]),
-                class_="plots",
+                errors_by_pose(before, after, results["outliers"]),
             ),
         ),
         section(
             "How the centre of mass moved",
             _note(_moved_words(found)),
-            element("div", *robot_views(found, original), class_="plots"),
+            plots(*robot_views(found, original)),
         ),
         section(
             "Shift by link",
-            _note(_seen_words(figures)),
-            element("div", *shift_bars(figures["links"]), class_="plots"),
+            _note(_seen_words(results)),
+            plots(*shift_bars(results["links"])),
         ),
-        section("Links", links_tables(figures)),
-        section("Offsets of the sensors", offsets_table(figures["sensor_offsets"])),
-        section("What the poses can tell", _can_tell(figures["identifiable"])),
-        section("Notices", listing(figures["notices"]) if figures["notices"] else ""),
-        section("Reproduce", _reproduce(figures, reproduce)),
-        style=STYLE,
+        section("Links", links_tables(results)),
+        section("Offsets of the sensors", offsets_table(results["sensor_offsets"])),
+        section("What the poses identify", _identifiable(results["identifiable"])),
+        section("Notices", listing(results["notices"]) if results["notices"] else ""),
+        section("Reproduce", how_to_reproduce(results, reproduce)),
+        style=resource(STYLE),
     )
 
 
-def _opening(figures: Mapping[str, Any], title: str, found: Places) -> str:
-    confirmed = bool(figures["held_out"]["confirmed"])
+def _opening(results: Mapping[str, Any], title: str, found: Places) -> str:
+    confirmed = bool(results["held_out"]["confirmed"])
     words = "Confirmed." if confirmed else "Not confirmed."
     verdict = element("span", words, class_="good" if confirmed else "bad")
-    sentence = element("p", verdict, " ", text(figures["sentence"]), class_="sentence")
-    return element("h1", text(title)) + sentence + _tiles(figures, found)
+    sentence = element("p", verdict, " ", text(results["sentence"]), class_="sentence")
+    return element("h1", text(title)) + sentence + _tiles(results, found)
 
 
-def _tiles(figures: Mapping[str, Any], found: Places) -> str:
-    held, mass = figures["held_out"], figures["mass_kg"]
+def _tiles(results: Mapping[str, Any], found: Places) -> str:
+    held, mass = results["held_out"], results["mass_kg"]
     rms = [1e3 * held[f"cop_rms_{when}_m"] for when in ("before", "after")]
     low, high = held["reduction_interval_95"]
     tiles = [
-        _tile(
+        (
             f"{signed(rms[0], 2)} → {signed(rms[1], 2)} mm",
             "held-out error of the centre of pressure, RMS",
         ),
-        _tile(
+        (
             percent(held["reduction"]),
             f"reduction of that error; 95 % interval {percent(low)} to {percent(high)}",
         ),
-        _tile(
+        (
             f"{signed(mass['before'], 2)} → {signed(mass['after'], 2)} kg",
             f"total mass, ± {signed(mass['interval_95'], 2)} kg (95 %)",
         ),
     ]
     # without an interval a shift says nothing
     if found.scatter is not None:
-        shift, spread = _shift_mm(found)
-        words = ", ".join(signed(part, 1) for part in shift)
-        wide = ", ".join(signed(part, 1) for part in spread)
-        tiles.append(
-            _tile(
-                f"{words} mm",
-                "shift of the standing robot's CoM forward, left, up; "
-                f"± {wide} mm (95 %)",
-            )
+        shift, spread = (
+            ", ".join(signed(part, 1) for part in parts) for parts in _shift_mm(found)
         )
-    return element("div", *tiles, class_="tiles")
-
-
-def _tile(number: str, words: str) -> str:
-    return element("div", element("b", text(number)), element("span", text(words)))
+        words = "shift of the standing robot's CoM forward, left, up"
+        tiles.append((f"{shift} mm", f"{words}; ± {spread} mm (95 %)"))
+    shown = [
+        element("div", element("b", text(number)), element("span", text(words)))
+        for number, words in tiles
+    ]
+    return element("div", *shown, class_="tiles")
 
 
 def _note(words: str) -> str:
     return element("p", text(words), class_="note") if words else ""
 
 
-def _held_out_words(figures: Mapping[str, Any]) -> str:
-    held = figures["held_out"]
+def _held_out_words(results: Mapping[str, Any]) -> str:
+    held = results["held_out"]
     low, _ = held["reduction_interval_95"]
     words = (
         f"Poses were left out in {held['folds']} parts, one after the other; each was "
@@ -216,48 +187,191 @@ def _moved_words(found: Places) -> str:
 
 
 def _shift_mm(found: Places) -> tuple[Array, Array]:
-    """Return how far the standing robot's CoM went, and half the 95 % widths [mm]."""
+    """Return the shift of the standing robot's CoM, and half the 95 % widths [mm]."""
     scatter = np.zeros((3, 3)) if found.scatter is None else found.scatter
     shift: Array = 1e3 * (found.whole.after - found.whole.before)
     return shift, 1e3 * WIDTH_95 * np.sqrt(np.diag(scatter))
 
 
-def _seen_words(figures: Mapping[str, Any]) -> str:
-    links = figures["links"]
+def _seen_words(results: Mapping[str, Any]) -> str:
+    links = results["links"]
     seen = sum(bool(link["seen"]) for link in links.values())
     if seen == len(links):
-        return f"The data see all {seen} links."
+        return f"The data determine all {seen} links."
     if not seen:
         return (
-            f"The data see none of the {len(links)} links by itself, only sums of "
-            "them: intervals are hardly narrower than the model's, and a shift is "
-            "the link's share in what a sum shows."
+            f"The data determine none of the {len(links)} links by itself, only sums "
+            "of them: intervals are hardly narrower than the model's, and a shift is "
+            "the link's part in the shift of a sum."
         )
     return (
-        f"The data see {seen} of {len(links)} links. The others stay at the model's "
-        "figure: their intervals are hardly narrower than the model's, and what moves "
-        "there is the link's share in what a sum of links shows."
+        f"The data determine {seen} of {len(links)} links. The others stay at the "
+        "model's value: their intervals are hardly narrower than the model's, and what "
+        "moves there is the link's part in the shift of a sum of links."
     )
 
 
-def _can_tell(tell: Mapping[str, Any]) -> str:
+def _identifiable(found: Mapping[str, Any]) -> str:
+    groups = [", ".join(group) for group in found["not_told_apart"]]
+    said = _note("No two links' errors hide behind each other.")
+    if groups:
+        said = _note("These cannot be distinguished; only their sum is identifiable:")
+        said += listing(groups)
+    return said + (
+        _combinations(found["combinations"]) if found["combinations"] else ""
+    )
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, and a proper minus."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def results_table(results: Mapping[str, Any]) -> str:
+    """Return the results of the whole robot, in two columns."""
+    held, found = results["held_out"], results["identifiable"]
+    mass, scale = results["mass_kg"], results["noise_scale"]
+    low, high = held["reduction_interval_95"]
+    left = [
+        ("robot", results["robot"]),
+        ("total mass in the model", f"{signed(mass['before'], 3)} kg"),
+        (
+            "total mass, identified",
+            f"{signed(mass['after'], 3)} ± {signed(mass['interval_95'], 3)} kg",
+        ),
+        ("poses", results["poses"]),
+        ("parts left out in turn", held["folds"]),
+        ("CoP error, RMS, model", value_with_unit(held["cop_rms_before_m"], "m")),
+        (
+            "CoP error, RMS, model with offsets",
+            value_with_unit(held["cop_rms_offsets_only_m"], "m"),
+        ),
+        ("CoP error, RMS, identified", value_with_unit(held["cop_rms_after_m"], "m")),
+        ("reduction", percent(held["reduction"])),
+        ("reduction, 95 % interval", f"{percent(low)} to {percent(high)}"),
+    ]
+    right = [
+        ("unknowns of the links", found["unknowns"]),
+        ("identifiable combinations, standing still", found["rank"]),
+        ("directions known better than before", found["known_better_than_prior"]),
+        ("condition", few_digits(found["condition"])),
+        *(
+            (f"residuals against noise, {NAMES.get(name, name)}", f"×{ratio:.3g}")
+            for name, ratio in sorted(scale.items())
+        ),
+        (
+            "tilt of the soles, standard deviation",
+            f"{1e3 * results['level']['tilt_rad']:.3g} mrad",
+        ),
+        (
+            "further lateral force of each foot, standard deviation",
+            value_with_unit(results["level"]["sideways_n"], "N"),
+        ),
+        ("poses that count less", _named(results["outliers"])),
+        ("links at the bounds of physical consistency", _named(results["at_bounds"])),
+    ]
+    return element(
+        "div",
+        *(
+            table((), [(text(label), text(value)) for label, value in rows])
+            for rows in (left, right)
+        ),
+        class_="columns",
+    )
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction in percent."""
+    return f"{signed(100.0 * fraction, 1)} %"
+
+
+def few_digits(value: float) -> str:
+    """Return a number of any size in a few letters; a dash if there is none."""
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) < 1e4:
+        return f"{value:.3g}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits} × 10{str(int(power)).translate(RAISED)}"
+
+
+def links_tables(results: Mapping[str, Any]) -> str:
+    """Return links before and after: those that the data determine, then the others."""
     parts = []
-    if tell["not_told_apart"]:
-        parts.append(_note("These cannot be told apart; only their sum is known:"))
-        parts.append(listing(", ".join(group) for group in tell["not_told_apart"]))
-    else:
-        parts.append(_note("No two links' errors hide behind each other."))
-    if tell["combinations"]:
-        parts.append(combinations(tell["combinations"]))
+    links, edge = results["links"], set(results["at_bounds"])
+    for seen, heading in ((True, "Determined by the data"), (False, UNSEEN)):
+        rows = [
+            tuple(_link_cells(name, link, name in edge))
+            for name, link in links.items()
+            if bool(link["seen"]) == seen
+        ]
+        if rows:
+            head = ("link", "mass in the model [kg]", "identified [kg]")
+            axes = (f"CoM {axis} [mm]" for axis in "xyz")
+            parts.append(element("h3", text(heading)))
+            parts.append(table((*head, *axes), rows))
     return "".join(parts)
 
 
-def _reproduce(figures: Mapping[str, Any], command: str) -> str:
-    parts = [element("pre", element("code", text(command)))]
-    versions = figures.get("versions") or {}
-    if versions:
-        programs = ", ".join(f"{name} {number}" for name, number in versions.items())
-        parts.append(element("p", text(f"Made with {programs}.")))
-    if figures.get("seed") is not None:
-        parts.append(element("p", text(f"Seed {figures['seed']}.")))
-    return "".join(parts)
+def _link_cells(name: str, link: Mapping[str, Any], edge: bool) -> Iterator[str]:
+    note = element("span", " at its bound", class_="faint") if edge else ""
+    yield _number(name) + note
+    yield _number(signed(link["mass_before_kg"], 3))
+    yield _number(
+        f"{signed(link['mass_kg'], 3)} ± {signed(link['mass_interval_95_kg'], 3)}"
+    )
+    keys = ("com_before_m", "com_m", "com_interval_95_m")
+    for before, after, spread in zip(*(link[key] for key in keys), strict=True):
+        words = (signed(1e3 * value, 1) for value in (before, after, spread))
+        yield _number("{} → {} ± {}".format(*words))
+
+
+def offsets_table(offsets: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+    """Return the offsets of the sensors of both soles, with 95 % intervals.
+
+    Each side has ``force_n`` and ``torque_nm`` in sole axes, shape (3,), and their
+    ``force_interval_95_n`` and ``torque_interval_95_nm``; dashes stand for none.
+    """
+    head = ("sole", *(f"F{a} [N]" for a in "xyz"), *(f"T{a} [Nm]" for a in "xyz"))
+    rows = []
+    for side, foot in offsets.items():
+        cells = [text(side)]
+        for kind, unit in (("force", "n"), ("torque", "nm")):
+            values = foot.get(f"{kind}_{unit}", ())
+            spreads = foot.get(f"{kind}_interval_95_{unit}", ())
+            shown = [
+                _number(f"{signed(value, 2)} ± {signed(spread, 2)}")
+                for value, spread in zip(values, spreads, strict=True)
+            ]
+            cells += shown or ["–"] * 3
+        rows.append(cells)
+    return table(head, rows)
+
+
+def _combinations(found: Sequence[str]) -> str:
+    """Return combinations such as ``m x(leg) + 0.5 m(foot) …`` in a folded list."""
+    items = [element("li", text(_largest_terms(words))) for words in found]
+    head = f"{len(items)} combinations of masses m and first moments m x, m y, m z"
+    return element("details", element("summary", text(head)), element("ol", *items))
+
+
+def _largest_terms(words: str) -> str:
+    """Return a combination without its small terms, and say how many those are."""
+    first, *others = TERM.split(words)
+    sizes = {at: float(term.split()[1]) for at, term in enumerate(others)}
+    kept = sorted(sorted(sizes, key=lambda at: -sizes[at])[: MOST_TERMS - 1])
+    shown = " ".join([first, *(others[at] for at in kept)]).replace(
+        " - ", " \N{MINUS SIGN} "
+    )
+    rest = len(others) - len(kept)
+    return f"{shown}, and {rest} smaller terms" if rest else shown
+
+
+def _named(names: Sequence[object]) -> str:
+    return ", ".join(str(name) for name in names) or "none"
+
+
+def _number(words: str) -> str:
+    return element("span", text(words), class_="num")

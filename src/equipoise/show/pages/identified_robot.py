@@ -1,41 +1,131 @@
-"""Where the centres of mass of a robot and its links went, drawn on the robot."""
+"""Where the centres of mass of a robot and its links are, drawn on the robot."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.kinematics.com import com
+from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.support import support_polygon
 from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import Series
-from equipoise.show.pages.axes import Axis, make_axis
-from equipoise.show.pages.identified_places import Places, Shift, ellipse_95
-from equipoise.show.pages.marks import arrow, quartered, ring
-from equipoise.show.pages.markup import element, path, text
-from equipoise.show.pages.plots import BOTTOM, LEFT, TOP, WIDTH, figure, grid
+from equipoise.show.pages.markup import element, path, stroke, text, titled
 from equipoise.show.pages.silhouette import Silhouette, silhouettes
+from equipoise.show.pages.svg_plots import (
+    BOTTOM,
+    LEFT,
+    TOP,
+    WIDTH,
+    Axis,
+    figure,
+    grid,
+    make_axis,
+    placed,
+    ring,
+    sample,
+)
 
-# Room for the robot and, right of it, for the magnifier [px].
+# Space for the robot and, right of it, for the magnifier [px].
 TALL, MAGNIFIER, LENS = 540.0, 150.0, 62.0
 MARGIN = 0.04
 # Radii of the marks [px].
 LINK, TOTAL, LENS_TOTAL = 2.0, 7.0, 7.0
-# What the magnifier shows fills at most this share of its radius, and it magnifies by
-# one of these; a smaller shift than this is none [px].
+# What the magnifier shows fills at most this fraction of its radius; it magnifies by
+# one of these; a smaller shift than this does not count [px].
 FILLED, NOTHING = 0.9, 1e-3
 POWERS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 100, 200, 500, 1000)
 # Lengths of its scale [mm].
 SCALES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+# In a plane, 95 % lie within so many standard deviations (chi-squared, 2 degrees).
+ELLIPSE_95 = 2.447747
+# Points around an ellipse that look round.
+AROUND = 48
+# Shorter arrows are not seen; the head takes this fraction, up to this length [px].
+SHORTEST, HEAD_FRACTION, LONGEST_HEAD = 0.8, 0.5, 6.0
+# Points along a quarter of a circle.
+QUARTER = 9
+
+
+class Shift(NamedTuple):
+    """A centre of mass before and after, in the world.
+
+    Attributes:
+        name: Name of the link.
+        before: Centre of mass in the model [m], shape (3,).
+        after: Identified centre of mass [m], shape (3,).
+        seen: Whether the data determine it better than the model.
+    """
+
+    name: str
+    before: Array
+    after: Array
+    seen: bool
+
+
+class Places(NamedTuple):
+    """What is drawn on the robot, in the world.
+
+    Attributes:
+        links: Centres of mass of the links.
+        whole: Centre of mass of the whole robot.
+        support: Corners of the support polygon [m], shape (k, 2).
+        scatter: Covariance of the whole robot's centre of mass after [m²], (3, 3).
+    """
+
+    links: tuple[Shift, ...]
+    whole: Shift
+    support: Array
+    scatter: Array | None
+
+
+def places(results: Mapping[str, Any], original: Robot, corrected: Robot) -> Places:
+    """Return where centres of mass are when the robot stands.
+
+    Arguments are those of :func:`~.identified_report.identified_report`.
+    """
+    q = original.standing
+    links = []
+    for name, link in results["links"].items():
+        pose = np.asarray(frame_pose(original, q, name), dtype=np.float64)
+        before, after = (
+            pose[:3, :3] @ np.asarray(link[key], dtype=np.float64) + pose[:3, 3]
+            for key in ("com_before_m", "com_m")
+        )
+        links.append(Shift(name, before, after, bool(link["seen"])))
+    before, after = (
+        np.asarray(com(robot, q), dtype=np.float64) for robot in (original, corrected)
+    )
+    whole = Shift("the whole robot", before, after, True)
+    support = support_polygon(original, q, list(original.soles))
+    scatter = results.get("standing_com_covariance_m2")
+    return Places(
+        tuple(links),
+        whole,
+        np.asarray(support),
+        None if scatter is None else np.asarray(scatter, dtype=np.float64),
+    )
+
+
+def ellipse_95(scatter: Array, plane: Array) -> Array:
+    """Return the 95 % ellipse of a covariance [m²] in a plane [m], shape (k, 2)."""
+    values, axes = np.linalg.eigh(plane @ scatter @ plane.T)
+    angle = 2.0 * np.pi * np.arange(AROUND) / AROUND
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    spread: Array = ELLIPSE_95 * circle * np.sqrt(np.maximum(values, 0.0)) @ axes.T
+    return spread
 
 
 class View(NamedTuple):
     """A side to look from.
 
     Attributes:
-        title: Where the eye is.
-        label: Of the axis across.
-        across: Which coordinate grows to the right; z grows up.
+        title: Title, with the place of the eye.
+        label: Label of the axis across.
+        across: Coordinate that grows to the right; z grows up.
         looking: Direction of the eye, shape (3,).
     """
 
@@ -56,19 +146,14 @@ FRONT = View("From the front: z, up, over y", "y, left [m]", 1, (-1.0, 0.0, 0.0)
 
 
 def robot_views(found: Places, robot: Robot) -> list[str]:
-    """Return the robot from its right and from its front, both to the same scale.
-
-    Args:
-        found: What is drawn on it.
-        robot: The robot; it stands.
-    """
+    """Return the standing robot from its right and its front, to the same scale."""
     views = (SIDE, FRONT)
     seen = silhouettes(
         robot, robot.standing, tuple((v.plane, np.array(v.looking)) for v in views)
     )
     boxes = [_box(found, one, view) for one, view in zip(seen, views, strict=True)]
-    room = 2.0 * MARGIN * max(box[1, 1] - box[0, 1] for box in boxes)
-    across, up = np.max([box[1] - box[0] for box in boxes], axis=0) + room
+    margin = 2.0 * MARGIN * max(box[1, 1] - box[0, 1] for box in boxes)
+    across, up = np.max([box[1] - box[0] for box in boxes], axis=0) + margin
     scale = min((WIDTH - MAGNIFIER - LEFT) / across, TALL / up)
     drawn = []
     for view, one, box in zip(views, seen, boxes, strict=True):
@@ -88,23 +173,16 @@ def robot_views(found: Places, robot: Robot) -> list[str]:
 
 
 class _Canvas(NamedTuple):
-    """Where a view's points are in the picture."""
+    """Where a view's points are in the picture, at a scale [px/m]."""
 
     plane: Array
     across: Axis
     up: Axis
-    scale: float  # [px/m]
+    scale: float
 
     def place(self, points: Array) -> Array:
         """Return points [m], shape (..., 3), in the picture [px], shape (..., 2)."""
-        return self.place_flat(points @ self.plane.T)
-
-    def place_flat(self, points: Array) -> Array:
-        """Return points of the plane [m], shape (..., 2), in the picture [px]."""
-        low = np.array([self.across.low, self.up.low])
-        begin = np.array([self.across.begin, self.up.begin])
-        placed: Array = begin + (points - low) * self.scale * [1.0, -1.0]
-        return placed
+        return placed(points @ self.plane.T, self.across, self.up)
 
 
 def _box(found: Places, seen: Silhouette, view: View) -> Array:
@@ -126,51 +204,37 @@ def _canvas(view: View, box: Array, scale: float, height: float) -> _Canvas:
 
 
 def _bodies(seen: Silhouette, canvas: _Canvas) -> list[str]:
-    return [
-        element(
-            "path",
-            d="".join(f"{path(canvas.place_flat(loop))}Z" for loop in outline.loops),
-            class_="body",
-        )
-        for outline in seen.outlines
-        if outline.loops
-    ]
+    parts = []
+    for outline in seen.outlines:
+        loops = [placed(loop, canvas.across, canvas.up) for loop in outline.loops]
+        if loops:
+            lines = "".join(f"{path(loop)}Z" for loop in loops)
+            parts.append(element("path", d=lines, class_="body"))
+    return parts
 
 
 def _support(found: Places, canvas: _Canvas) -> list[str]:
     """Return how far the support polygon reaches, and where CoMs are above it."""
     ground = np.hstack([found.support, np.zeros((len(found.support), 1))])
-    placed = canvas.place(ground)
-    (left, level), right = placed.min(axis=0), placed[:, 0].max()
+    corners = canvas.place(ground)
+    (left, level), right = corners.min(axis=0), corners[:, 0].max()
     ends = np.array([[left, level], [right, level]])
-    parts = [
-        element(
-            "g",
-            element("title", "support polygon"),
-            element("path", d=path(ends), class_="support c2"),
-        )
-    ]
+    parts = [titled("support polygon", stroke(ends, "support c2"))]
     for centre, style in ((found.whole.before, "c1"), (found.whole.after, "c0")):
         plumb = canvas.place(np.array([centre, [*centre[:2], 0.0]]))
-        parts.append(element("path", d=path(plumb), class_=f"plumb {style}"))
+        parts.append(stroke(plumb, f"plumb {style}"))
     return parts
 
 
 def _link(shift: Shift, canvas: _Canvas) -> str:
-    """Return a link's centre of mass: a ring, and an arrow if it went far enough."""
+    """Return a link's centre of mass: a ring, and an arrow if it moved far enough."""
     before, after = canvas.place(shift.before), canvas.place(shift.after)
-    moved = 1e3 * float(np.linalg.norm(shift.after - shift.before))
     if not shift.seen:
-        words = f"{shift.name}: stays at the model's figure"
-        return element(
-            "g", element("title", text(words)), ring(before, LINK, "mark unseen")
-        )
-    return element(
-        "g",
-        element("title", text(f"{shift.name}: moved by {moved:.1f} mm")),
-        ring(before, LINK, "mark c1"),
-        arrow(before, after, "c0"),
-    )
+        words = f"{shift.name}: stays at the model's value"
+        return titled(words, ring(before, LINK, "mark unseen"))
+    moved = 1e3 * float(np.linalg.norm(shift.after - shift.before))
+    marks = ring(before, LINK, "mark c1"), arrow(before, after, "c0")
+    return titled(f"{shift.name}: moved by {moved:.1f} mm", *marks)
 
 
 def _whole(found: Places, canvas: _Canvas) -> list[str]:
@@ -189,7 +253,7 @@ def _whole(found: Places, canvas: _Canvas) -> list[str]:
     highest, lowest = canvas.up.end + LENS + 4.0, canvas.up.begin - LENS - 26.0
     lens = np.array([WIDTH - LENS - 6.0, np.clip(middle[1], highest, lowest)])
     return [
-        element("path", d=path(_tangents(middle, lens)), class_="ray"),
+        stroke(_tangents(middle, lens), "ray"),
         *_discs(before, after, spread, TOTAL),
         ring(lens, LENS, "lens"),
         *_discs(lens - power * half, lens + power * half, power * spread, LENS_TOTAL),
@@ -201,9 +265,9 @@ def _tangents(point: Array, lens: Array) -> Array:
     """Return lines from a point to both sides of the magnifier, with a gap, (5, 2)."""
     along = lens - point
     distance = max(float(np.linalg.norm(along)), LENS + 1.0)
-    share = LENS / distance
-    foot = lens - along / distance * LENS * share
-    side = np.array([-along[1], along[0]]) / distance * LENS * np.sqrt(1 - share**2)
+    sine = LENS / distance
+    foot = lens - along / distance * LENS * sine
+    side = np.array([-along[1], along[0]]) / distance * LENS * np.sqrt(1 - sine**2)
     gap = np.full(2, np.nan)
     return np.array([point, foot + side, gap, point, foot - side])
 
@@ -226,15 +290,41 @@ def _measure(lens: Array, power: int, scale: float) -> list[str]:
     x, y = float(lens[0]), float(lens[1]) + LENS + 9.0
     words = text(f"{length:g} mm, ×{power}")
     return [
-        element("path", d=path(bar + np.array([x, y])), class_="cursor"),
+        stroke(bar + np.array([x, y]), "cursor"),
         element("text", words, x=f"{x:.1f}", y=f"{y + 17.0:.1f}", text_anchor="middle"),
     ]
 
 
 def _legend(found: Places) -> list[Series]:
-    nothing = np.zeros(0)
-    legend = [Series("support", nothing, "c2")]
+    legend = [sample("support", "c2")]
     if not all(link.seen for link in found.links):
-        legend.append(Series("link that stays at the model's figure", nothing, "stays"))
-    legend.append(Series("CoM identified", nothing, "c0"))
-    return [*legend, Series("CoM in the model", nothing, "c1")]
+        legend.append(sample("link that stays at the model's value", "stays"))
+    return [*legend, sample("CoM identified", "c0"), sample("CoM in the model", "c1")]
+
+
+def arrow(start: Array, end: Array, style: str) -> str:
+    """Return an arrow between places of the picture [px]; nothing if too short."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    if length < SHORTEST:
+        return ""
+    ahead = along / length
+    aside = np.array([-ahead[1], ahead[0]])
+    size = min(HEAD_FRACTION * length, LONGEST_HEAD)
+    neck = end - size * ahead
+    tip = np.array([end, neck + 0.4 * size * aside, neck - 0.4 * size * aside])
+    head = element("path", d=f"{path(tip)}Z", class_=f"head {style}")
+    return stroke(np.array([start, neck]), f"shaft {style}") + head
+
+
+def quartered(place: Array, radius: float, style: str) -> list[str]:
+    """Return the sign of a centre of mass: a disc of which two quarters are filled."""
+    filled = ""
+    for first in (0.0, np.pi):
+        angle = first + 0.5 * np.pi * np.arange(QUARTER) / (QUARTER - 1)
+        arc = place + radius * np.stack([np.cos(angle), -np.sin(angle)], axis=1)
+        filled += f"{path(np.concatenate([[place], arc]))}Z"
+    return [
+        ring(place, radius, f"disc {style}"),
+        element("path", d=filled, class_=f"quarters {style}"),
+    ]

@@ -1,4 +1,4 @@
-"""Keys and figures of a summary in words."""
+"""Keys and values of a summary in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS = {
     "nspm": "N s/m",
 }
 NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "dt": "time step", "fz": "Fz"}
-# Smaller figures are rounding.
+# Smaller values are rounding errors.
 NOTHING = 1e-9
 # What a reader looks for first; the rest follows by name.
 FIRST = (
@@ -41,23 +41,21 @@ PHRASES = {
 }
 
 
-def readable_figures(
-    figures: Mapping[str, Any], leave_out: tuple[str, ...]
+def readable_results(
+    results: Mapping[str, Any], leave_out: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Go through figures as label and value with its unit, in plain words.
+    """Go through results as label and value with its unit, in plain words.
 
-    Args:
-        figures: Of a summary; a key ends in its unit, as in ``com_error_m``.
-        leave_out: Keys that are shown elsewhere.
+    A key of results ends in its unit, as in ``com_error_m``; some are left out.
     """
-    first = [key for key in FIRST if key in figures]
-    for key in [*first, *sorted(set(figures) - set(first))]:
+    first = [key for key in FIRST if key in results]
+    for key in [*first, *sorted(set(results) - set(first))]:
         if key not in leave_out:
-            yield from _rows(key, figures[key])
+            yield from _rows(key, results[key])
 
 
 def value_with_unit(value: object, unit: str) -> str:
-    """Return a figure as text; small lengths in mm, short times in ms."""
+    """Return a value as text; small lengths in mm, short times in ms."""
     match value:
         case None:
             return "–"
@@ -81,16 +79,12 @@ def value_with_unit(value: object, unit: str) -> str:
 def _rows(key: str, value: object) -> Iterator[tuple[str, str]]:
     stem, _, ending = key.rpartition("_")
     unit = UNITS.get(ending, "") if stem else ""
-    label = _words(stem if unit else key)
+    name = stem if unit else key
+    words = " ".join(NAMES.get(word, word) for word in name.split("_"))
+    label = PHRASES.get(name, words)
     if not isinstance(value, Mapping):
         yield label, value_with_unit(value, unit)
         return
     for name, part in value.items():
         for sub_label, shown in _rows(f"{name}_{ending}" if unit else str(name), part):
             yield f"{label}, {sub_label}", shown
-
-
-def _words(key: str) -> str:
-    if key in PHRASES:
-        return PHRASES[key]
-    return " ".join(NAMES.get(word, word) for word in key.split("_"))

@@ -1,23 +1,34 @@
-"""Pieces of HTML and SVG; every text is escaped on its way in."""
+"""HTML by hand: elements, tables, and the page around a report.
+
+Every text is escaped on its way in. A page is one file without network, light or dark
+as its reader's system.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.show.palette import DARK, LIGHT, style_sheet_colours
+
+COLOURS = f"""
+:root{{color-scheme:light dark;{style_sheet_colours(LIGHT)}}}
+@media (prefers-color-scheme:dark){{:root{{{style_sheet_colours(DARK)}}}}}"""
+STYLE = "page.css"
 
 
 def element(tag: str, *children: str, **attributes: object) -> str:
-    """Return an element.
+    """Return an element with markup inside as it is: use :func:`text` for words.
 
-    Args:
-        tag: Its name.
-        children: Markup inside, as it is: use :func:`text` for words.
-        attributes: Escaped; underscores become hyphens, a last one is dropped.
+    Attributes are escaped; underscores become hyphens, a last one is dropped.
     """
     opening = tag + "".join(
         f' {name.rstrip("_").replace("_", "-")}="{text(value)}"'
@@ -33,17 +44,25 @@ def text(value: object) -> str:
     return html.escape(words, quote=True)
 
 
+def titled(words: str, *children: str) -> str:
+    """Return a group of a drawing, with words that appear when it is pointed at."""
+    return element("g", element("title", text(words)), *children)
+
+
+def stroke(points: Array, style: str) -> str:
+    """Return a line of a drawing through points [px], shape (n, 2)."""
+    return element("path", d=path(points), class_=style)
+
+
 def listing(items: Iterable[str]) -> str:
     """Return texts as a list of points."""
     return element("ul", *(element("li", text(item)) for item in items))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; the first column names the row.
+    """Return a table of cells of markup, with words above the columns, if any.
 
-    Args:
-        head: Words above the columns; none for no head.
-        rows: Markup of the cells.
+    The first column names the row.
     """
     titles = "".join(element("th", text(word), scope="col") for word in head)
     lines = [
@@ -73,3 +92,60 @@ def path(points: Array) -> str:
         parts.append(f"{'L' if drawing else 'M'}{x:g},{y:g}")
         drawing = True
     return "".join(parts)
+
+
+def page(title: str, *body: str, style: str = "", script: str = "") -> str:
+    """Return a whole HTML document that fetches nothing from anywhere.
+
+    The script is a module that runs when the page is loaded; browsers run no other.
+    """
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    if script:
+        digest = hashlib.sha256(script.encode()).digest()
+        policy += f"; script-src 'sha256-{base64.b64encode(digest).decode('ascii')}'"
+        body = (*body, element("script", script, type="module"))
+    head = "".join(
+        [
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            element("title", text(title)),
+            element("style", COLOURS, "\n", resource(STYLE), style),
+        ]
+    )
+    document = element(
+        "html",
+        element("head", head),
+        "\n",
+        element("body", element("main", *body)),
+        lang="en",
+    )
+    return f"<!DOCTYPE html>\n{document}\n"
+
+
+def section(heading: str, *body: str) -> str:
+    """Return a part of the page, or nothing if there is nothing in it."""
+    content = "".join(body)
+    return element("section", element("h2", text(heading)), content) if content else ""
+
+
+def plots(*drawings: str) -> str:
+    """Return drawings beside each other."""
+    return element("div", *drawings, class_="plots")
+
+
+def how_to_reproduce(results: Mapping[str, Any], command: str) -> str:
+    """Return a command, and the ``versions`` and ``seed`` of results, as markup."""
+    parts = [element("pre", element("code", text(command)))]
+    versions = results.get("versions") or {}
+    programs = ", ".join(f"{name} {number}" for name, number in versions.items())
+    if programs:
+        parts.append(element("p", text(f"Made with {programs}.")))
+    if results.get("seed") is not None:
+        parts.append(element("p", text(f"Seed {results['seed']}.")))
+    return "".join(parts)
+
+
+def resource(name: str) -> str:
+    """Return the text of a script or style sheet beside this file."""
+    return files("equipoise.show.pages").joinpath(name).read_text(encoding="utf-8")

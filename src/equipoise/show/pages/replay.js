@@ -10,7 +10,7 @@ async function inflated(text) {
   return new Response(stream).arrayBuffer();
 }
 
-/** Header and arrays of replay_data.py; whole numbers are differences there. */
+/** Header and arrays of report_replay.py; whole numbers are differences there. */
 function unpacked(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));

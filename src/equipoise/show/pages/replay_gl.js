@@ -1,6 +1,6 @@
 /** Shaders, geometry and WebGL 2 calls that know nothing of runs. */
 
-/** Towards the key light, from the left front of a robot that faces +x. */
+/** Towards the key light, from the right front of a robot that faces +x. */
 const LIGHT = normalised([0.42, -0.5, 0.92]);
 const FIELD_OF_VIEW = 0.5;
 const SHADOW_MAP_PX = 1024;

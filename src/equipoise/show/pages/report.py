@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from equipoise.log.run import Run
-from equipoise.show.charts.chart import Chart
 from equipoise.show.charts.ground_map import ground_map
 from equipoise.show.charts.quantities import available, charts
-from equipoise.show.pages.ground import ground_plot
-from equipoise.show.pages.labels import readable_figures, value_with_unit
-from equipoise.show.pages.markup import element, listing, table, text
-from equipoise.show.pages.page import page, section
-from equipoise.show.pages.paper_table import paper_table
-from equipoise.show.pages.plots import time_plot
-from equipoise.show.pages.replay import replay, replay_script, replay_style
+from equipoise.show.pages.labels import readable_results, value_with_unit
+from equipoise.show.pages.markup import (
+    element,
+    how_to_reproduce,
+    listing,
+    page,
+    plots,
+    section,
+    table,
+    text,
+)
+from equipoise.show.pages.report_replay import replay, replay_script, replay_style
+from equipoise.show.pages.svg_plots import ground_plot, time_plot
 
 # Keys of the summary that have a place of their own.
 ELSEWHERE = (
@@ -29,6 +34,8 @@ ELSEWHERE = (
     "notices",
     "paper",
 )
+HEAD = ("method", "CoM error, mean", "max", "min", "ZMP inside", "a point", "outcome")
+PRINTED = "as printed in the paper"
 
 
 def report(run: Run, title: str, reproduce: str) -> str:
@@ -39,73 +46,69 @@ def report(run: Run, title: str, reproduce: str) -> str:
             whether the robot did it, ``checks`` is a list of mappings with name,
             value, limit, unit and passed, ``versions`` maps programs to versions,
             ``warnings``, ``assumptions`` and ``notices`` are lists of sentences,
-            ``paper`` holds what :func:`~.paper_table.paper_table` shows; the rest are
-            figures.
-        title: What was asked.
+            ``paper`` holds what :func:`paper_table` shows; the rest are results.
+        title: Title of the report.
         reproduce: The command that does it again.
     """
-    figures = run.summary
-    paper = figures.get("paper", {})
+    results = run.summary
+    paper = results.get("paper", {})
+    rows = [(text(a), text(b)) for a, b in readable_results(results, ELSEWHERE)]
     return page(
         title,
-        _opening(figures, title),
+        _opening(results, title),
         section("Replay", replay(run)),
         section(
-            "Figures",
-            element("div", _checks(figures), _figures(figures), class_="columns"),
+            "Results",
+            element(
+                "div",
+                _checks(results),
+                table((), rows) if rows else "",
+                class_="columns",
+            ),
         ),
         section("Compared", paper_table(paper) if paper else ""),
         section(
             "Centre of mass and ZMP",
-            element(
-                "div",
+            plots(
                 *_plots(run, "com"),
                 ground_plot(ground_map(run)),
                 *_plots(run, "com-error", "zmp-margin", "sole"),
-                class_="plots",
             ),
         ),
-        section(
-            "Forces and torques",
-            element("div", *_plots(run, "forces", "torques"), class_="plots"),
-        ),
-        section("Legs", element("div", *_legs(run), class_="plots")),
-        section("Events", _events(run)),
-        section(
-            "Warnings", _texts([*run.robot.warnings, *figures.get("warnings", [])])
-        ),
-        section("Notices", _texts(figures.get("notices", []))),
+        section("Forces and torques", plots(*_plots(run, "forces", "torques"))),
+        section("Legs", plots(*_legs(run))),
+        section("Events", _texts(f"{e.time:.3f} s: {e.text}" for e in run.events)),
+        section("Warnings", _texts(run.robot.warnings, results.get("warnings", []))),
+        section("Notices", _texts(results.get("notices", []))),
         section(
             "Assumptions",
             _texts(
-                [
-                    *run.robot.assumptions,
-                    *figures.get("assumptions", []),
-                    *paper.get("assumptions", []),
-                ]
+                run.robot.assumptions,
+                results.get("assumptions", []),
+                paper.get("assumptions", []),
             ),
         ),
-        section("Reproduce", _reproduce(figures, reproduce)),
+        section("Reproduce", how_to_reproduce(results, reproduce)),
         style=replay_style(),
         script=replay_script(),
     )
 
 
-def _opening(figures: Mapping[str, Any], title: str) -> str:
+def _opening(results: Mapping[str, Any], title: str) -> str:
     verdict = ""
-    if isinstance(figures.get("achieved"), bool):
-        done = figures["achieved"]
+    if isinstance(results.get("achieved"), bool):
+        done = results["achieved"]
         words = "Achieved." if done else "Not achieved."
         verdict = element("span", words, class_="good" if done else "bad") + " "
-    sentence = text(figures.get("sentence", ""))
+    sentence = text(results.get("sentence", ""))
     return element("h1", text(title)) + element(
         "p", verdict, sentence, class_="sentence"
     )
 
 
-def _checks(figures: Mapping[str, Any]) -> str:
+def _checks(results: Mapping[str, Any]) -> str:
     rows = []
-    for check in figures.get("checks", []):
+    for check in results.get("checks", []):
         unit = str(check.get("unit") or "")
         passed = bool(check.get("passed"))
         mark = element(
@@ -122,11 +125,6 @@ def _checks(figures: Mapping[str, Any]) -> str:
     return table(("check", "value", "limit", "verdict"), rows) if rows else ""
 
 
-def _figures(figures: Mapping[str, Any]) -> str:
-    rows = [(text(a), text(b)) for a, b in readable_figures(figures, ELSEWHERE)]
-    return table((), rows) if rows else ""
-
-
 def _plots(run: Run, *what: str) -> list[str]:
     """Return plots of what the run has data for."""
     there = available(run)
@@ -136,32 +134,45 @@ def _plots(run: Run, *what: str) -> list[str]:
 def _legs(run: Run) -> list[str]:
     """Return the angles of each leg's joints."""
     return [
-        time_plot(_named(chart, limb.name.replace("_", " ")))
+        time_plot(replace(chart, title=chart.title.replace("Joint angles", words)))
         for limb in run.robot.limbs.values()
         if limb.kind == "leg"
+        for words in [f"Joint angles, {limb.name.replace('_', ' ')}"]
         for chart in charts(run, ["joints"], limb.joints)
     ]
 
 
-def _named(chart: Chart, limb: str) -> Chart:
-    title = chart.title.replace("Joint angles", f"Joint angles, {limb}")
-    return replace(chart, title=title)
-
-
-def _events(run: Run) -> str:
-    return _texts([f"{event.time:.3f} s: {event.text}" for event in run.events])
-
-
-def _texts(sentences: list[str]) -> str:
+def _texts(*parts: Iterable[str]) -> str:
+    sentences = [sentence for part in parts for sentence in part]
     return listing(sentences) if sentences else ""
 
 
-def _reproduce(figures: Mapping[str, Any], command: str) -> str:
-    versions = figures.get("versions", {})
-    programs = ", ".join(f"{name} {version}" for name, version in versions.items())
-    parts = [element("pre", element("code", text(command)))]
-    if programs:
-        parts.append(element("p", text(f"Made with {programs}.")))
-    if figures.get("seed") is not None:
-        parts.append(element("p", text(f"Seed {figures['seed']}.")))
-    return "".join(parts)
+def paper_table(results: Mapping[str, Any]) -> str:
+    """Return the methods that a paper compares as a table.
+
+    Args:
+        results: ``"paper"`` of a summary: a mapping for each method, with its name,
+            ``com_error_m``, ``zmp_inside_share``, ``time_a_point_s``, ``steps_done``
+            and ``fell_at_s``; ``"printed"`` lacks some.
+    """
+    methods = [value for value in results.values() if isinstance(value, Mapping)]
+    methods.sort(key=lambda method: "method" in method)
+    return table(HEAD, [[text(cell) for cell in _row(m)] for m in methods])
+
+
+def _row(method: Mapping[str, Any]) -> list[str]:
+    error = method.get("com_error_m", {})
+    inside = method.get("zmp_inside_share")
+    return [
+        str(method.get("method", PRINTED)),
+        *(value_with_unit(error.get(key), "m") for key in ("mean", "max", "min")),
+        "–" if inside is None else f"{100.0 * inside:.0f} %",
+        value_with_unit(method.get("time_a_point_s"), "s"),
+        _outcome(method),
+    ]
+
+
+def _outcome(method: Mapping[str, Any]) -> str:
+    steps, fell = method.get("steps_done"), method.get("fell_at_s")
+    after = "" if steps is None else f", {steps} steps"
+    return f"stays up{after}" if fell is None else f"falls at {fell:.2f} s{after}"

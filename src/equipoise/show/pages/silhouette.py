@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageDraw
 
 from equipoise.arrays import Array
 from equipoise.robot.model import Robot
-from equipoise.show.space.bodies import joint_poses, robot_bodies
+from equipoise.show.space.solids import joint_poses, pose_matrix, robot_bodies
 
 # Outlines are found on a raster of so many cells along the robot's longest side, and
 # may be off by so many cells; smaller pieces than this are left out [cells²].
@@ -25,7 +24,7 @@ class Outline(NamedTuple):
     """What is seen of one solid.
 
     Attributes:
-        depth: How far its middle is from the eye, against the others' [m].
+        depth: Distance of its middle from the eye, relative to the others' [m].
         loops: Closed lines around what is filled, and around holes [m], shapes (k, 2).
     """
 
@@ -37,7 +36,7 @@ class Silhouette(NamedTuple):
     """A robot seen along an axis of the world, from far away.
 
     Attributes:
-        outlines: Of its solids, the farthest first.
+        outlines: Outlines of its solids, the farthest first.
         low: Least coordinates of all [m], shape (2,).
         high: Greatest coordinates of all [m], shape (2,).
     """
@@ -61,8 +60,8 @@ def silhouettes(
     poses = joint_poses(robot, q)
     solids = []
     for body in robot_bodies(robot, TRIANGLES):
-        pose = pin.XYZQUATToSE3(poses[body.joint])
-        points = body.mesh.vertices @ pose.rotation.T + pose.translation
+        pose = pose_matrix(poses[body.joint])
+        points = body.mesh.vertices @ pose[:3, :3].T + pose[:3, 3]
         solids.append((points[body.mesh.triangles], points))
     return tuple(_seen(solids, *view) for view in views)
 
@@ -127,7 +126,7 @@ def _boundaries(mask: NDArray[np.bool_]) -> Iterator[Array]:
 
 
 def _straightened(loop: Array, off: float) -> Array:
-    """Return a closed line with fewer corners, nowhere farther off than told.
+    """Return a closed line with fewer corners, nowhere farther off than given.
 
     By Ramer, Douglas and Peucker, from two corners that are far apart.
     """

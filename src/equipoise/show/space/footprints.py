@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,11 +12,12 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# A foot that carries less than this share of the weight is not loaded: the point
-# where it pushes is mostly noise.
-LOADED_SHARE = 0.02
+# A foot that carries less than this fraction of the weight is not loaded: its centre of
+# pressure is mostly noise.
+LOADED_FRACTION = 0.02
 # Corners of a sole at rest are slower than this [m/s].
 AT_REST = 0.05
 # A sole that is tilted by more than this does not stand [rad].
@@ -32,11 +33,11 @@ class Footprint:
     """Where a foot stood for a while.
 
     Attributes:
-        side: Which foot.
+        side: Side of the foot.
         polygon_in_world: Corners of its sole, in the order of
             :attr:`~equipoise.robot.parts.Sole.polygon_in_sole` [m], shape (k, 3).
-        start_s: Since when [s].
-        end_s: Until when [s].
+        start_s: When it began to stand there [s].
+        end_s: When it ended to stand there [s].
     """
 
     side: Side
@@ -47,12 +48,12 @@ class Footprint:
 
 def is_loaded(run: Run, side: Side) -> NDArray[np.bool_]:
     """Return whether a foot carries some of the weight, shape (n,)."""
-    least = LOADED_SHARE * run.robot.mass * STANDARD_GRAVITY
+    least = LOADED_FRACTION * run.robot.mass * STANDARD_GRAVITY
     return np.asarray(run.foot_wrench[side][:, 2] > least)
 
 
 def centre_of_pressure_in_sole(run: Run, side: Side) -> Array:
-    """Return where a foot is pressed, in its sole's frame [m], shape (n, 2).
+    """Return a foot's centre of pressure in its sole's frame [m], shape (n, 2).
 
     With the foot's wrench about the sole's origin, x = -τy / Fz and y = τx / Fz; NaN
     while the foot is not loaded.
@@ -67,30 +68,21 @@ def footprints(run: Run) -> tuple[Footprint, ...]:
     """Return where feet stood: loaded, flat enough, and at rest.
 
     A foot whose wrench is not known stood where its sole was at rest. Feet that slide
-    or roll leave no prints while they do.
-
-    Args:
-        run: The run.
-
-    Returns:
-        In the order in which they began.
+    or roll leave no prints while they do. They are in the order in which they began.
     """
     found = [print_ for side in run.robot.soles for print_ in _of_foot(run, side)]
     return tuple(sorted(found, key=lambda print_: print_.start_s))
 
 
-def sole_corners(run: Run, side: Side) -> Array:
-    """Return the corners of a sole in the world [m], shape (n, k, 3)."""
-    polygon = run.robot.soles[side].polygon_in_sole
-    pose = sole_pose(run.robot, run.q, side)
-    in_world: Array = (
-        polygon @ np.swapaxes(pose[:, :3, :2], 1, 2) + pose[:, None, :3, 3]
-    )
-    return in_world
+def sole_corners(robot: Robot, q: Array, side: Side) -> Array:
+    """Return the corners of a sole in the world [m], shape (k, 3) or (n, k, 3)."""
+    pose = np.asarray(sole_pose(robot, q, side))
+    turned = robot.soles[side].polygon_in_sole @ pose[..., :3, :2].swapaxes(-1, -2)
+    return np.asarray(turned + pose[..., None, :3, 3])
 
 
 def _of_foot(run: Run, side: Side) -> list[Footprint]:
-    corners = sole_corners(run, side)
+    corners = sole_corners(run.robot, run.q, side)
     upwards = sole_pose(run.robot, run.q, side)[:, 2, 2]
     stands = (upwards > np.cos(STEEPEST)) & (_speed(run.time, corners) < AT_REST)
     if side in run.foot_wrench:
@@ -100,16 +92,12 @@ def _of_foot(run: Run, side: Side) -> list[Footprint]:
     for first, last in _stretches(stands):
         start, end = float(run.time[first]), float(run.time[last])
         polygon = frozen_array(np.median(corners[first : last + 1], axis=0))
-        before = prints[-1] if prints else None
-        if before is not None and _same_place(before.polygon_in_world, polygon):
-            prints[-1] = Footprint(side, before.polygon_in_world, before.start_s, end)
+        before = prints[-1].polygon_in_world if prints else polygon + np.inf
+        if np.linalg.norm(before - polygon, axis=1).max() < SAME_PLACE:
+            prints[-1] = replace(prints[-1], end_s=end)
         elif end - start >= least:
             prints.append(Footprint(side, polygon, start, end))
     return prints
-
-
-def _same_place(one: Array, other: Array) -> bool:
-    return bool(np.linalg.norm(one - other, axis=1).max() < SAME_PLACE)
 
 
 def _speed(time: Array, corners: Array) -> Array:

@@ -19,42 +19,38 @@ from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.description import STANDARD_GRAVITY, Colour
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
-from equipoise.show.space.bodies import MOST_TRIANGLES, Body, joint_poses, robot_bodies
+from equipoise.show.palette import COM, ZMP
 from equipoise.show.space.footprints import (
     Footprint,
     centre_of_pressure_in_sole,
     footprints,
     is_loaded,
 )
-from equipoise.show.space.scene_colours import COM, ZMP
+from equipoise.show.space.solids import MOST_TRIANGLES, Body, joint_poses, robot_bodies
 from equipoise.simulation.measures import touching_polygon
 
-# The arrow of a force that is the whole weight, as a share of the longest limb.
-ARROW_SHARE = 0.6
-# Smaller forces have no arrow, as a share of the weight.
+# Length of the arrow of a force that is the whole weight, as a fraction of the longest
+# limb.
+ARROW_LENGTH = 0.6
+# Smaller forces have no arrow, as a fraction of the weight.
 LEAST_FORCE = 0.002
 
 
 class Arrow(NamedTuple):
-    """A force, drawn from where it acts.
-
-    Attributes:
-        start: In the world [m], shape (3,).
-        end: In the world [m], shape (3,).
-    """
+    """A force, drawn from where it acts; both ends in the world [m], shape (3,)."""
 
     start: Array
     end: Array
 
 
 class Path(NamedTuple):
-    """A way through space.
+    """A trajectory through space.
 
     Attributes:
         label: What it is.
-        points: In the world [m], shape (n, 3); NaN rows are gaps.
-        colour: Of the line.
-        planned: Whether it was only wanted: such lines are dashed.
+        points: Points in the world [m], shape (n, 3); NaN rows are gaps.
+        colour: Colour of the line.
+        planned: Whether it is a reference: such lines are dashed.
     """
 
     label: str
@@ -68,14 +64,14 @@ class Moment:
     """What there is to see at one time.
 
     Attributes:
-        time: [s].
+        time: Time [s].
         joint_poses: Position [m] and quaternion xyzw of each joint's frame, by
             Pinocchio's index, shape (njoints, 7).
         com: Centre of mass [m], shape (3,).
-        com_on_ground: Where it is projected to [m], shape (3,).
+        com_on_ground: Projection of the CoM on the ground [m], shape (3,).
         zmp: Zero-moment point [m], shape (3,); None where nothing carries the robot.
         support: Corners of the support polygon, counter-clockwise [m], shape (k, 3).
-        forces: Of the ground on the robot.
+        forces: Forces of the ground on the robot.
         boxes: Position [m] and quaternion xyzw of each box, shape (nb, 7).
     """
 
@@ -93,9 +89,7 @@ class Moment:
 class RobotScene:
     """A robot that stands on its feet, in any posture.
 
-    Attributes:
-        robot: The robot.
-        most_triangles: Its meshes are made coarser until they have about as many.
+    Its meshes are made coarser until they have about so many triangles.
     """
 
     robot: Robot
@@ -130,10 +124,7 @@ class RobotScene:
 class RunScene:
     """A run, to be looked at row by row.
 
-    Attributes:
-        run: The run.
-        most_triangles: Meshes of its robot are made coarser until they have about as
-            many.
+    Meshes of its robot are made coarser until they have about so many triangles.
     """
 
     run: Run
@@ -156,7 +147,7 @@ class RunScene:
 
     @cached_property
     def paths(self) -> tuple[Path, ...]:
-        """Ways of CoM and ZMP, as wanted and as they were."""
+        """CoM and ZMP trajectories, planned and actual."""
         run = self.run
         found = []
         for name, label, colour in (("com", "CoM", COM), ("zmp", "ZMP", ZMP)):
@@ -170,17 +161,13 @@ class RunScene:
 
     @cached_property
     def touches(self) -> bool:
-        """Whether the ground ever pushes: there are forces and a support polygon."""
+        """Whether there ever are ground forces and a support polygon."""
         loaded = (loads.any() for loads in self._loaded.values())
         return bool(np.any(self.run.contact_force) or any(loaded))
 
     def row_at(self, time: float) -> int:
         """Return the row nearest to a time [s]."""
-        times = self.run.time
-        after = int(np.clip(np.searchsorted(times, time), 1, max(len(times) - 1, 1)))
-        if after >= len(times):
-            return 0
-        return after - int(time - times[after - 1] < times[after] - time)
+        return int(nearest_rows(self.run.time, np.array(time)))
 
     def moment(self, row: int) -> Moment:
         """Return what there is to see at a row of the run."""
@@ -228,7 +215,7 @@ class RunScene:
     def _forces(self, row: int) -> tuple[Arrow, ...]:
         run = self.run
         weight = run.robot.mass * STANDARD_GRAVITY
-        scale = ARROW_SHARE * run.robot.longest_limb / weight
+        scale = ARROW_LENGTH * run.robot.longest_limb / weight
         points, forces = run.contact_position[row], run.contact_force[row]
         if not run.contact_names:
             points, forces = self._foot_forces(row)
@@ -254,6 +241,13 @@ class RunScene:
                 points.append((pose @ pressed)[None, :3])
                 forces.append((pose[:3, :3] @ run.foot_wrench[side][row, :3])[None])
         return np.concatenate(points), np.concatenate(forces)
+
+
+def nearest_rows(time: Array, wanted: Array) -> NDArray[np.intp]:
+    """Return the rows of increasing times [s] that are nearest to some others."""
+    after = np.clip(np.searchsorted(time, wanted), min(1, len(time) - 1), len(time) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.where(wanted - time[before] < time[after] - wanted, before, after)
 
 
 def _lifted(polygon: Array, level: float) -> Array:

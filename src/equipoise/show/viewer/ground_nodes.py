@@ -1,4 +1,4 @@
-"""What stays where it is: ground, walls, boxes, footprints and paths."""
+"""What stays where it is: ground, grid, walls, boxes, footprints and paths."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.description import Colour
-from equipoise.robot.mesh import Mesh
+from equipoise.robot.mesh import Mesh, join_meshes
+from equipoise.show.palette import BOX, GROUND, SIDES, WALL
 from equipoise.show.space.footprints import Footprint
 from equipoise.show.space.scene import Path
-from equipoise.show.space.scene_colours import BOX, GROUND, SIDES, WALL
-from equipoise.show.viewer.line_pieces import dashes, pieces
-from equipoise.show.viewer.marker_nodes import LAYER
-from equipoise.show.viewer.symbols import fan
+from equipoise.show.viewer.scene_nodes import LAYER, add_lines, fan, polygon_edges
 
 if TYPE_CHECKING:
     import viser
@@ -24,10 +22,18 @@ if TYPE_CHECKING:
 # Ground whose heights differ by less is flat [m].
 FLAT = 1e-6
 PRINT_FILL = 0.18
-# Shares of the longest limb.
+# Lengths of pieces and dashes, as fractions of the longest limb.
 PIECE, DASH = 0.015, 0.03
 # Widths of lines [pixels].
 PATH_PIXELS, PRINT_PIXELS = 2.0, 1.5
+# Edge of a cell and radius of the grid, as fractions of the longest limb.
+CELL, REACH = 0.25, 5.0
+# Cells of a section.
+SECTION = 5
+FADING = 2.0
+FINE: Colour = (222, 227, 232)
+COARSE: Colour = (190, 199, 208)
+MOST_PIECES = 1500
 
 
 def flat_level(surroundings: Surroundings) -> float | None:
@@ -39,21 +45,11 @@ def flat_level(surroundings: Surroundings) -> float | None:
 
 
 class GroundNodes:
-    """Ground, walls and boxes of a run."""
+    """Ground, walls and boxes of a run, below a node; flat ground is the grid's."""
 
     def __init__(
-        self,
-        server: viser.ViserServer,
-        root: str,
-        surroundings: Surroundings,
+        self, server: viser.ViserServer, root: str, surroundings: Surroundings
     ) -> None:
-        """Add them below a node; flat ground is left to the grid.
-
-        Args:
-            server: The page's.
-            root: Name of that node.
-            surroundings: What the robot met.
-        """
         scene = server.scene
         ground = surroundings.ground
         if ground is not None and flat_level(surroundings) is None:
@@ -89,42 +85,29 @@ class GroundNodes:
 def add_paths(
     server: viser.ViserServer, root: str, paths: Sequence[Path], size: float
 ) -> viser.FrameHandle:
-    """Add ways of CoM and ZMP; planned ones are dashed.
+    """Add trajectories of CoM and ZMP below a node; planned ones are dashed.
 
-    Args:
-        server: The page's.
-        root: Name of the node they are below.
-        paths: The ways.
-        size: Length of the robot's longest limb [m].
+    The size is the length of the robot's longest limb [m].
     """
     group = server.scene.add_frame(f"{root}/paths", show_axes=False)
     for number, path in enumerate(paths):
         points = path.points + np.array([0.0, 0.0, LAYER * size])
+        lines = pieces(points, PIECE * size)
+        colour: tuple[int, ...] = path.colour
         if path.planned:
-            lines, colour = dashes(points, DASH * size), _lighter(path.colour)
-        else:
-            lines, colour = pieces(points, PIECE * size), path.colour
+            lines = dashes(points, DASH * size)
+            colour = tuple(round(0.5 * (part + 255)) for part in path.colour)
         if len(lines):
-            server.scene.add_line_segments(
-                f"{root}/paths/{number}",
-                lines,
-                colour,
-                thickness=PATH_PIXELS,
-                thickness_units="screen",
-            )
+            add_lines(server, f"{root}/paths/{number}", lines, colour, PATH_PIXELS)
     return group
 
 
 def add_footprints(
     server: viser.ViserServer, root: str, prints: Sequence[Footprint], size: float
 ) -> None:
-    """Add where feet stood, filled and with an edge, in the colour of their side.
+    """Add footprints below a node, filled and with an edge, in their side's colour.
 
-    Args:
-        server: The page's.
-        root: Name of the node they are below.
-        prints: The footprints.
-        size: Length of the robot's longest limb [m].
+    The size is the length of the robot's longest limb [m].
     """
     lift = np.array([0.0, 0.0, LAYER * size])
     for side, colour in SIDES.items():
@@ -132,7 +115,9 @@ def add_footprints(
         polygons = [corners for corners in polygons if len(corners) > 2]
         if not polygons:
             continue
-        filled = _filled(polygons)
+        filled = join_meshes(
+            Mesh(corners.astype(np.float32), fan(len(corners))) for corners in polygons
+        )
         server.scene.add_mesh_simple(
             f"{root}/{side}",
             filled.vertices,
@@ -142,27 +127,102 @@ def add_footprints(
             side="double",
             cast_shadow=False,
         )
-        edges = [np.stack([c, np.roll(c, -1, axis=0)], axis=1) for c in polygons]
-        server.scene.add_line_segments(
-            f"{root}/{side}-edges",
-            np.concatenate(edges),
-            colour,
-            thickness=PRINT_PIXELS,
-            thickness_units="screen",
+        edges = np.concatenate([polygon_edges(corners) for corners in polygons])
+        add_lines(server, f"{root}/{side}-edges", edges, colour, PRINT_PIXELS)
+
+
+class GridNodes:
+    """A subtle grid about the robot, without a visible end: flat ground.
+
+    It is at a height [m], for a robot whose longest limb has a length [m]. It fades
+    into the page's white, and moves by whole sections. Lines cost a fraction of viser's
+    own grid, whose every pixel is computed.
+    """
+
+    def __init__(
+        self, server: viser.ViserServer, name: str, level: float, size: float
+    ) -> None:
+        cell = _round_length(CELL * size)
+        self._section, self._level = SECTION * cell, level
+        reach = SECTION * cell * np.ceil(REACH * size / (SECTION * cell))
+        fine, coarse = _grid_lines(cell, float(reach))
+        for lines, colour, kind in ((fine, FINE, "fine"), (coarse, COARSE, "coarse")):
+            far = np.linalg.norm(lines, axis=2) / reach
+            strength = (np.clip(1.0 - far, 0.0, 1.0) ** FADING)[..., None]
+            shade = 255.0 - strength * (255.0 - np.array(colour))
+            add_lines(server, f"{name}/{kind}", lines, shade.astype(np.uint8), 1.0)
+        self._node = server.scene.add_frame(
+            name, show_axes=False, position=(0.0, 0.0, level)
         )
 
-
-def _filled(polygons: Sequence[Array]) -> Mesh:
-    """Return convex polygons as one mesh."""
-    starts = np.cumsum([0, *(len(corners) for corners in polygons[:-1])])
-    triangles = [
-        fan(len(corners)) + start
-        for corners, start in zip(polygons, starts, strict=True)
-    ]
-    vertices = np.concatenate(polygons).astype(np.float32)
-    return Mesh(vertices, np.concatenate(triangles).astype(np.int32))
+    def follow(self, place: Array) -> None:
+        """Move along with the robot, which is at a place [m], shape (2,)."""
+        x, y = self._section * np.round(place / self._section)
+        self._node.position = (float(x), float(y), self._level)
 
 
-def _lighter(colour: Colour) -> Colour:
-    red, green, blue = (round(0.5 * (part + 255)) for part in colour)
-    return red, green, blue
+def _round_length(length: float) -> float:
+    """Return the nearest of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(length))
+    steps = power * np.array([1.0, 2.0, 5.0, 10.0])
+    return float(steps[np.argmin(np.abs(np.log(steps / length)))])
+
+
+def _grid_lines(cell: float, reach: float) -> tuple[Array, Array]:
+    """Return pieces of the lines within a circle, of cells and of sections."""
+    at = np.arange(-round(reach / cell), round(reach / cell) + 1)
+    stops = cell * at[::SECTION]
+    across = np.repeat(at, len(stops) - 1)
+    begin, end = np.tile(stops[:-1], len(at)), np.tile(stops[1:], len(at))
+    flat = np.zeros(len(across))
+    along_y = np.stack(
+        [
+            np.stack([cell * across, begin, flat], axis=1),
+            np.stack([cell * across, end, flat], axis=1),
+        ],
+        axis=1,
+    )
+    lines = np.concatenate([along_y, along_y[:, :, [1, 0, 2]]])
+    whole = np.tile(across % SECTION == 0, 2)
+    near = np.linalg.norm(lines, axis=2).min(axis=1) < reach
+    return lines[near & ~whole], lines[near & whole]
+
+
+def pieces(points: Array, length: float, most: int = MOST_PIECES) -> Array:
+    """Return a line as pieces, both ends of each, shape (k, 2, 3); gaps stay gaps.
+
+    Args:
+        points: Points of the line, shape (n, 3); NaN rows are gaps.
+        length: Length of a piece [m], about; longer where there would be too many.
+        most: Greatest number of pieces, about.
+    """
+    if len(points) < 2:
+        return np.zeros((0, 2, 3))
+    steps = np.nan_to_num(np.linalg.norm(np.diff(points, axis=0), axis=1))
+    way = np.insert(np.cumsum(steps), 0, 0.0)
+    bucket = np.floor(way / max(length, way[-1] / most, 1e-9))
+    there = np.isfinite(points).all(axis=1)
+    turns = (np.diff(bucket) > 0) | np.diff(there)
+    # both sides of a gap belong to the line
+    kept = np.zeros(len(points), dtype=np.bool_)
+    kept[[0, -1]] = True
+    kept[1:] |= turns
+    kept[:-1] |= np.diff(there)
+    chosen = points[kept]
+    ends = np.stack([chosen[:-1], chosen[1:]], axis=1)
+    return ends[np.isfinite(ends).all(axis=(1, 2))]
+
+
+def dashes(points: Array, length: float, most: int = MOST_PIECES) -> Array:
+    """Return a line as dashes with gaps as long as themselves, as :func:`pieces` does.
+
+    NaN rows are left out.
+    """
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) < 2:
+        return np.zeros((0, 2, 3))
+    way = np.insert(np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1)), 0, 0.0)
+    count = int(min(max(way[-1] / (2.0 * length), 1.0), most))
+    at = np.linspace(0.0, way[-1], 2 * count)
+    along = np.stack([np.interp(at, way, points[:, axis]) for axis in range(3)], axis=1)
+    return along.reshape(count, 2, 3)

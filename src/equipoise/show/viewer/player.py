@@ -1,20 +1,21 @@
-"""Play, pause, scrub: the controls of a replay and the thread that shows it."""
+"""The player: the time of a replay, its controls, and the thread that shows it."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.log.run import Event
-from equipoise.show.viewer.clock import FASTEST, SLOWEST, Clock
 
 if TYPE_CHECKING:
     import viser
 
+SLOWEST, FASTEST = 0.1, 4.0
 FRAMES_A_SECOND = 60.0
 # The slider and its number need not follow as often.
 SLIDER_SECONDS = 0.06
@@ -28,6 +29,85 @@ PAUSE: Any = "player-pause"
 TO_START, BACK, AHEAD, TO_END = "|<", "< row", "row >", ">|"
 
 
+@dataclass
+class Clock:
+    """Time of a replay as a function of wall-clock time, however slow drawing is.
+
+    Not for several threads at once: the player locks.
+
+    Attributes:
+        start: First time of the replay [s].
+        end: Last time of the replay [s].
+        speed: Seconds of the replay per second.
+        loop: Whether it begins again at its end.
+        playing: Whether it runs.
+    """
+
+    start: float
+    end: float
+    speed: float = 1.0
+    loop: bool = True
+    playing: bool = False
+    _time: float = 0.0
+    _since: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._time = self.start
+
+    def at(self, now: float) -> float:
+        """Return the time of the replay [s]; without a loop it stops at the end.
+
+        Args:
+            now: Wall-clock time [s], never less than before.
+        """
+        if not self.playing:
+            return self._time
+        time = self._time + self.speed * (now - self._since)
+        if time <= self.end:
+            return time
+        length = self.end - self.start
+        if self.loop and length > 0.0:
+            return self.start + (time - self.start) % length
+        self._time, self.playing = self.end, False
+        return self.end
+
+    def play(self, now: float) -> None:
+        """Play on; from the start if it is at the end."""
+        if not self.playing and self._time >= self.end:
+            self._time = self.start
+        self._time, self._since = self.at(now), now
+        self.playing = True
+
+    def pause(self, now: float) -> None:
+        """Stay where it is."""
+        self._time, self.playing = self.at(now), False
+
+    def seek(self, now: float, time: float) -> None:
+        """Go to a time of the replay [s], within its bounds."""
+        self._time = min(max(time, self.start), self.end)
+        self._since = now
+
+    def set_speed(self, now: float, speed: float) -> None:
+        """Go on from where it is at another speed."""
+        self._time, self._since = self.at(now), now
+        self.speed = min(max(speed, SLOWEST), FASTEST)
+
+
+class WallClock(NamedTuple):
+    """The clock that a player keeps pace with.
+
+    Attributes:
+        now: Returns the time [s], never less than before.
+        sleep: Waits for a while [s].
+    """
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+WALL_CLOCK = WallClock()
+
+
 class Player:
     """Controls of a replay, the same for all who look at it."""
 
@@ -37,17 +117,19 @@ class Player:
         rows: Sequence[float],
         events: Sequence[Event],
         show: Callable[[float], None],
+        wall: WallClock = WALL_CLOCK,
     ) -> None:
         """Add the controls; nothing runs before :meth:`start`.
 
         Args:
-            server: The page's.
-            rows: Times there is something to see at, increasing [s].
-            events: Marked on the slider.
+            server: Server of the page.
+            rows: Times of the rows of the log, increasing [s].
+            events: Events to mark on the slider.
             show: Draws a time [s]; called from one thread at a time.
+            wall: Clock to keep pace with.
         """
         self._rows = np.asarray(rows)
-        self._show = show
+        self._show, self._wall = show, wall
         self.clock = Clock(float(self._rows[0]), float(self._rows[-1]))
         self.frames_shown = 0
         self._lock = threading.RLock()
@@ -76,25 +158,25 @@ class Player:
     def time(self) -> float:
         """Time of the replay [s]."""
         with self._lock:
-            return self.clock.at(time.monotonic())
+            return self.clock.at(self._wall.now())
 
     def toggle(self) -> None:
         """Play or pause."""
         with self._lock:
-            now = time.monotonic()
+            now = self._wall.now()
             (self.clock.pause if self.clock.playing else self.clock.play)(now)
         self._wake.set()
 
     def seek(self, wanted: float) -> None:
         """Go to a time [s]."""
         with self._lock:
-            self.clock.seek(time.monotonic(), wanted)
+            self.clock.seek(self._wall.now(), wanted)
         self._wake.set()
 
     def step(self, rows: int) -> None:
         """Pause, and go by rows of the log."""
         with self._lock:
-            self.clock.pause(time.monotonic())
+            self.clock.pause(self._wall.now())
             at = int(np.argmin(np.abs(self._rows - self.time)))
             to = min(max(at + rows, 0), len(self._rows) - 1)
             self.seek(float(self._rows[to]))
@@ -121,17 +203,23 @@ class Player:
         )
         steps = gui.add_button_group("Go to", (TO_START, BACK, AHEAD, TO_END))
         loop = gui.add_checkbox("Loop", clock.loop)
+        go = {
+            TO_START: lambda: self.seek(clock.start),
+            BACK: lambda: self.step(-1),
+            AHEAD: lambda: self.step(1),
+            TO_END: lambda: self.seek(clock.end),
+        }
         self._button.on_click(lambda _: self.toggle())
         self._slider.on_update(self._scrubbed)
         speed.on_update(lambda _: self._set_speed(speed.value))
-        steps.on_click(lambda _: self._go(str(steps.value)))
+        steps.on_click(lambda _: go[str(steps.value)]())
         loop.on_update(lambda _: self._set_loop(loop.value))
         for key, label, act in (
             ("space", "Play or pause", self.toggle),
-            ("arrowright", "Next row", lambda: self.step(1)),
-            ("arrowleft", "Previous row", lambda: self.step(-1)),
-            ("home", "To the start", lambda: self._go(TO_START)),
-            ("end", "To the end", lambda: self._go(TO_END)),
+            ("arrowright", "Next row", go[AHEAD]),
+            ("arrowleft", "Previous row", go[BACK]),
+            ("home", "To the start", go[TO_START]),
+            ("end", "To the end", go[TO_END]),
         ):
             self._add_key(gui, key, label, act)
 
@@ -145,35 +233,24 @@ class Player:
         if event.client_id is None:  # our own doing: the slider follows the clock
             return
         with self._lock:
-            self._held_until = time.monotonic() + HOLD_SECONDS
+            self._held_until = self._wall.now() + HOLD_SECONDS
         self.seek(float(self._slider.value))
 
     def _set_speed(self, speed: float) -> None:
         with self._lock:
-            self.clock.set_speed(time.monotonic(), speed)
+            self.clock.set_speed(self._wall.now(), speed)
 
     def _set_loop(self, loop: bool) -> None:
         with self._lock:
             self.clock.loop = loop
 
-    def _go(self, where: str) -> None:
-        match where:
-            case "|<":
-                self.seek(self.clock.start)
-            case "< row":
-                self.step(-1)
-            case "row >":
-                self.step(1)
-            case _:
-                self.seek(self.clock.end)
-
     def _run(self) -> None:
         """Show the time there is, as often as it changes; never fall behind."""
         while not self._stopped:
-            begin = time.monotonic()
-            playing = self._turn(begin)
-            if playing:
-                time.sleep(max(0.0, 1.0 / FRAMES_A_SECOND - (time.monotonic() - begin)))
+            begin = self._wall.now()
+            if self._turn(begin):
+                taken = self._wall.now() - begin
+                self._wall.sleep(max(0.0, 1.0 / FRAMES_A_SECOND - taken))
             else:
                 self._wake.wait(timeout=0.5)
             self._wake.clear()
@@ -185,7 +262,8 @@ class Player:
                 self.clock.seek(now, float(self._slider.value))
             replay = self.clock.at(now)
             playing = self.clock.playing
-        self._label(playing)
+        self._button.label = "Pause" if playing else "Play"
+        self._button.icon = PAUSE if playing else PLAY
         if replay != self._shown:
             self._show(replay)
             self.frames_shown += 1
@@ -195,7 +273,3 @@ class Player:
             self._slider.value = round(replay, 3)  # type: ignore[misc]
             self._slider_at = now
         return playing
-
-    def _label(self, playing: bool) -> None:
-        self._button.label = "Pause" if playing else "Play"
-        self._button.icon = PAUSE if playing else PLAY

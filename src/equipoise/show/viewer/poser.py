@@ -1,15 +1,17 @@
-"""A robot without a run: posed with sliders, its balance watched live."""
+"""A robot without a run: posed with sliders, its balance shown live."""
 
 from __future__ import annotations
 
 import html
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pinocchio as pin
 
 from equipoise.arrays import Array
+from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.joint_coordinates import (
@@ -19,21 +21,19 @@ from equipoise.robot.joint_coordinates import (
 )
 from equipoise.robot.model import Robot
 from equipoise.show.palette import LIGHT
+from equipoise.show.space.footprints import sole_corners
 from equipoise.show.space.scene import RobotScene
-from equipoise.show.viewer.fixed_foot import choices, on_ground, sole_corners
-from equipoise.show.viewer.grid_nodes import GridNodes
-from equipoise.show.viewer.joint_ranges import joint_ranges
-from equipoise.show.viewer.marker_nodes import MarkerNodes
-from equipoise.show.viewer.outlook import look_at
-from equipoise.show.viewer.robot_nodes import RobotNodes
-from equipoise.show.viewer.toggles import add_toggles
+from equipoise.show.viewer.ground_nodes import GridNodes
+from equipoise.show.viewer.page import add_toggles, look_at
+from equipoise.show.viewer.scene_nodes import MarkerNodes, RobotNodes
 
 if TYPE_CHECKING:
     import viser
 
 ROOT = "/world/robot"
-# Corners of soles that are lower than this share of a limb touch the ground.
+# Corners of soles that are lower than this fraction of a limb touch the ground.
 TOUCHING = 0.005
+# Sliders have round steps, at least as many as this.
 STEPS = 400
 HEIGHT_OF_COM = 1.85
 MM = 1e3
@@ -42,18 +42,15 @@ FIXED = {
     "right sole stays": "right",
     "base level, lowest sole on the ground": "level",
 }
+Fixed = Literal["left", "right", "level"]
+# Wider limits than this do not count as limits [rad].
+WIDEST = 2.0 * np.pi
 
 
 class Poser:
-    """A robot that one poses."""
+    """A robot on the page that is posed with sliders; it stands at first."""
 
     def __init__(self, server: viser.ViserServer, robot: Robot) -> None:
-        """Put a robot on the page.
-
-        Args:
-            server: The page's.
-            robot: The robot, in its standing posture at first.
-        """
         self._server, self._robot = server, robot
         self._scene = RobotScene(robot)
         self._lock = threading.Lock()
@@ -99,7 +96,7 @@ class Poser:
             with self._server.atomic():
                 self._nodes.place(moment.joint_poses)
                 self.marks.place(moment)
-                self._tell(moment.com, moment.support)
+                self._write_numbers(moment.com, moment.support)
 
     def take(self, posture: str) -> None:
         """Set the sliders to one of the robot's postures."""
@@ -124,19 +121,21 @@ class Poser:
         names = degree_names(robot)
         ranges = joint_ranges(robot)
         angles = joint_positions(robot, robot.standing)
-        folders = {}
-        for limb in robot.limbs.values():
-            folders[limb.name] = gui.add_folder(
+        folders = {
+            limb.name: gui.add_folder(
                 limb.name.replace("_", " "), expand_by_default=limb.kind == "leg"
             )
+            for limb in robot.limbs.values()
+        }
         sliders = []
         for name, (low, high), angle in zip(names, ranges, angles, strict=True):
+            step = max(high - low, 1e-6) / STEPS
             with folders[self._limb_of(name)]:
                 slider = gui.add_slider(
                     name,
                     min=low,
                     max=high,
-                    step=_step(high - low),
+                    step=float(10.0 ** np.floor(np.log10(step))),
                     initial_value=float(angle),
                 )
             slider.on_update(self._moved)
@@ -144,15 +143,11 @@ class Poser:
         return sliders
 
     def _limb_of(self, degree: str) -> str:
-        joint = (
-            degree
-            if self._robot.model.existJointName(degree)
-            else degree[: degree.rindex(".")]
-        )
-        for limb in self._robot.limbs.values():
-            if joint in limb.subtree_joints:
-                return limb.name
-        return next(iter(self._robot.limbs))
+        known = self._robot.model.existJointName(degree)
+        joint = degree if known else degree[: degree.rindex(".")]
+        limbs = self._robot.limbs.values()
+        own = (limb.name for limb in limbs if joint in limb.subtree_joints)
+        return next(own, next(iter(self._robot.limbs)))
 
     def _moved(self, event: viser.GuiEvent[Any]) -> None:
         if event.client_id is not None:
@@ -160,7 +155,7 @@ class Poser:
 
     def _touching(self, q: Array) -> Array:
         """Return the convex hull of the corners of soles that touch, (k, 3)."""
-        soles = sole_corners(self._robot, q).values()
+        soles = [sole_corners(self._robot, q, side) for side in self._robot.soles]
         corners = np.concatenate([np.zeros((0, 3)), *soles])
         touching = corners[corners[:, 2] <= self._tolerance, :2]
         if len(touching) == 0:
@@ -168,7 +163,7 @@ class Poser:
         hull = convex_hull(touching)
         return np.hstack([hull, np.zeros((len(hull), 1))])
 
-    def _tell(self, com: Array, support: Array) -> None:
+    def _write_numbers(self, com: Array, support: Array) -> None:
         x, y, z = com
         lines = [f"CoM ({x:.4f}, {y:.4f}, {z:.4f}) m"]
         if len(support):
@@ -194,6 +189,65 @@ class Poser:
         )
 
 
-def _step(width: float) -> float:
-    """Return a round step that is fine for a range."""
-    return float(10.0 ** np.floor(np.log10(max(width, 1e-6) / STEPS)))
+def choices(robot: Robot) -> tuple[Fixed, ...]:
+    """Return what can stay where it is: each sole, or only the base's attitude."""
+    return (*robot.soles, "level")
+
+
+def on_ground(robot: Robot, q: Array, fixed: Fixed) -> Array:
+    """Return a configuration, shape (nq,), with its base moved and its joints kept.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,).
+        fixed: A side: its sole is where it is in the standing posture. ``"level"``:
+            the base is as upright as when standing, and the lowest corner of a sole
+            touches the ground.
+    """
+    placed = q.copy()
+    placed[:7] = robot.standing[:7]
+    if fixed == "level":
+        placed[2] -= _lowest(robot, placed)
+        return placed
+    wanted = pin.SE3(sole_pose(robot, robot.standing, fixed))
+    found = pin.SE3(sole_pose(robot, placed, fixed))
+    base = pin.XYZQUATToSE3(placed[:7])
+    placed[:7] = pin.SE3ToXYZQUAT(wanted * found.inverse() * base)
+    return placed
+
+
+def _lowest(robot: Robot, q: Array) -> float:
+    if robot.soles:
+        return float(min(sole_corners(robot, q, s)[:, 2].min() for s in robot.soles))
+    pin.forwardKinematics(robot.model, robot.data, q)
+    return float(np.min([pose.translation[2] for pose in robot.data.oMi[1:]]))
+
+
+def joint_ranges(robot: Robot) -> list[tuple[float, float]]:
+    """Return lower and upper ends for each entry of v[6:] [rad or m].
+
+    A joint without limits turns by π, or slides by the longest limb, to each side. The
+    standing posture is always within.
+    """
+    kinds = {joint.name: joint.kind for joint in robot.description.joints}
+    standing = joint_positions(robot, robot.standing)
+    model = robot.model
+    ranges = []
+    for body in range(2, model.njoints):
+        joint = model.joints[body]
+        reach = (
+            robot.longest_limb if kinds.get(model.names[body]) == "prismatic" else np.pi
+        )
+        for place in range(joint.nv):
+            low, high = -reach, reach
+            if joint.nq == 1:
+                given = (
+                    model.lowerPositionLimit[joint.idx_q],
+                    model.upperPositionLimit[joint.idx_q],
+                )
+                if given[0] < given[1] and given[1] - given[0] <= 2.0 * WIDEST:
+                    low, high = given
+            at = float(standing[joint.idx_v - 6 + place])
+            low, high = 1e4 * min(low, at), 1e4 * max(high, at)
+            ranges.append((float(np.floor(low) / 1e4), float(np.ceil(high) / 1e4)))
+    return ranges

@@ -6,55 +6,49 @@ import contextlib
 import os
 import time
 import webbrowser
-from collections.abc import Collection, Mapping
-from types import TracebackType
-from typing import Self
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Run
+from equipoise.robot.load import FILE_ENDINGS, load
 from equipoise.robot.model import Robot
-from equipoise.show.charts.comparison import MOST_RUNS
+from equipoise.show.charts.chart import MOST_RUNS
+from equipoise.show.viewer.page import FIRST_PORT, LOOPBACK, PageServer, address
 from equipoise.show.viewer.poser import Poser
-from equipoise.show.viewer.replay import Replay
-from equipoise.show.viewer.server import FIRST_PORT, LOOPBACK, address, serve
-from equipoise.show.viewer.subject import distinct_names, open_subject
+from equipoise.show.viewer.run_replay import Replay
 
 LONGEST_NAP = 3600.0
+What = Run | Robot | str | os.PathLike[str]
+# Larger logs take more than a second to read.
+LARGE_BYTES = 10_000_000
 
 
-class Window:
+class Window(contextlib.AbstractContextManager["Window"]):
     """A page that is served until it is stopped; a context manager.
 
     Attributes:
-        url: What to type into a browser.
-        port: That it is served on.
-        content: What moves: a replay of runs, or a robot to pose; None at first.
+        url: Address of the page, for a browser.
+        port: Port that it is served on.
+        content: A replay of runs, or a robot to pose; None at first.
     """
 
     def __init__(
         self, title: str, host: str = LOOPBACK, port: int = FIRST_PORT
     ) -> None:
-        """Serve a page that says that it waits.
-
-        Args:
-            title: Of the page.
-            host: Address to serve on.
-            port: The first to try.
+        """Serve a page that says that it waits, on the first free port from one on.
 
         Raises:
             EquipoiseError: If nothing can be served there.
         """
-        self._server = serve(title, host, port)
+        self._server = PageServer(title, host, port)
         self.port = self._server.get_port()
         self.url = address(host, self.port)
         self.content: Replay | Poser | None = None
         self._waiting = self._server.gui.add_markdown(f"Reading {title} …")
 
     def show(self, subjects: Mapping[str, Run | Robot]) -> None:
-        """Fill the page.
-
-        Args:
-            subjects: One robot, or one to four runs, by name.
+        """Fill the page with one robot, or one to four runs, by name.
 
         Raises:
             EquipoiseError: If these cannot be shown together.
@@ -68,17 +62,7 @@ class Window:
         else:
             self.content = Poser(self._server, robots[0])
 
-    def __enter__(self) -> Self:
-        """Serve within a block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop at its end."""
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def wait(self, seconds: float | None = None) -> None:
@@ -110,7 +94,7 @@ def view(
     Args:
         what: One robot to pose, or up to four runs side by side; runs and robots
             themselves, or their names and paths.
-        port: The first to try; the next that is free is taken.
+        port: The first port to try; the next that is free is taken.
         host: Address to serve on; other machines can reach others than the default.
         open_browser: Open the page in a browser.
         block: Serve until Ctrl-C, then stop; else return at once.
@@ -136,17 +120,15 @@ def view(
 
 
 def check_together(subjects: Collection[Run | Robot]) -> None:
-    """Refuse what does not fit on one page.
-
-    Raises:
-        EquipoiseError: What does.
-    """
+    """Refuse what does not fit on one page, with an :class:`EquipoiseError`."""
     runs = sum(isinstance(subject, Run) for subject in subjects)
     robots = len(subjects) - runs
     if not subjects:
         raise EquipoiseError("there is nothing to look at: name a run or a robot")
     if robots > 1 or (robots and runs):
-        there = _many(robots, "robot") + (f" and {_many(runs, 'run')}" if runs else "")
+        there = f"{robots} robot{'s' if robots > 1 else ''}"
+        if runs:
+            there += f" and {runs} run{'s' if runs > 1 else ''}"
         raise EquipoiseError(
             f"one robot, or up to {MOST_RUNS} runs, can be looked at, not {there}"
         )
@@ -154,16 +136,72 @@ def check_together(subjects: Collection[Run | Robot]) -> None:
 
 
 def check_count(runs: int) -> None:
-    """Refuse more runs than fit beside each other.
-
-    Raises:
-        EquipoiseError: How many do.
-    """
+    """Refuse more runs than fit side by side, with an :class:`EquipoiseError`."""
     if runs > MOST_RUNS:
         raise EquipoiseError(
             f"{runs} runs do not fit beside each other, {MOST_RUNS} do"
         )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count > 1 else ''}"
+def open_subject(
+    what: What,
+    robot: Robot | None = None,
+    settings: Path | None = None,
+) -> Run | Robot:
+    """Return the run or robot that is meant.
+
+    Args:
+        what: A run or robot; or a path to the folder or log of a run; or what
+            :func:`~equipoise.robot.load.load` loads.
+        robot: Robot of the run; without it the log must describe its robot.
+        settings: TOML file for a robot file.
+
+    Raises:
+        EquipoiseError: If it is neither.
+    """
+    if isinstance(what, Run | Robot):
+        return what
+    text = os.fspath(what)
+    if robot is not None or _is_log(text):
+        from equipoise.log.open_run import open_run
+
+        return open_run(text, robot)
+    return load(text, settings)
+
+
+def distinct_names(whats: Sequence[What]) -> list[str]:
+    """Return short names, with a number where one occurs twice."""
+    names = [_name(what) for what in whats]
+    return [
+        f"{name} ({names[: at + 1].count(name)})" if names.count(name) > 1 else name
+        for at, name in enumerate(names)
+    ]
+
+
+def is_large(what: What) -> bool:
+    """Return whether reading takes so long that the page should be served before."""
+    if isinstance(what, Run | Robot) or not _is_log(os.fspath(what)):
+        return False
+    path = Path(what)
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files) > LARGE_BYTES
+
+
+def _name(what: What) -> str:
+    """Return the name of a folder or file, or of a robot."""
+    if isinstance(what, Run):
+        return what.robot.name
+    if isinstance(what, Robot):
+        return what.name
+    path = Path(what)
+    return path.stem if path.stem != "run" else path.resolve().parent.name
+
+
+def _is_log(text: str) -> bool:
+    """Return whether a path exists and is not a robot file."""
+    if text.lower().endswith(FILE_ENDINGS):
+        return False
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # longer than any name can be
+        return False

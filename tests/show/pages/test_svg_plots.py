@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.show.charts.thinning import envelope, thin_path
-from equipoise.show.pages.axes import make_axis
-from equipoise.show.pages.labels import readable_figures, value_with_unit
+from equipoise.show.charts.chart import envelope, thin_path
+from equipoise.show.pages.labels import readable_results, value_with_unit
 from equipoise.show.pages.markup import element, path, text
+from equipoise.show.pages.svg_plots import make_axis
 
 
 @given(st.integers(1, 3000), st.integers(1, 50), st.integers(0, 5))
@@ -101,7 +101,7 @@ def test_figures_in_words():
         "total_force_n": 12.0,
         "seed": 0,
     }
-    assert list(readable_figures(figures, ("seed",))) == [
+    assert list(readable_results(figures, ("seed",))) == [
         ("robot", "humanoid"),
         ("CoM error, mean", "0.5 m"),
         ("CoM error, max", "2 m"),

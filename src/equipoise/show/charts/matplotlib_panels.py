@@ -11,11 +11,10 @@ from matplotlib.patches import Patch, Polygon
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from equipoise.show.charts.chart import Chart, Series
-from equipoise.show.charts.figure_layout import LEGEND_GAP_MM, MM_PER_INCH
+from equipoise.show.charts.chart import Chart, envelope
 from equipoise.show.charts.ground_map import GroundMap
-from equipoise.show.charts.thinning import envelope
-from equipoise.show.palette import LIGHT, line_colour
+from equipoise.show.charts.paper_figures import LEGEND_GAP_MM, MM_PER_INCH
+from equipoise.show.palette import LIGHT, is_dashed, line_colour
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -27,15 +26,14 @@ BUCKETS = 2000
 DASHES = (4.0, 2.0)
 # Dashed lines are thinner, so that what they lie over is seen [pt].
 DASHED_WIDTH = 0.9
-# Labels of events that are nearer than this share of the axis would overlap.
+# Labels of events that are nearer than this fraction of the axis would overlap.
 LABELS_APART = 0.08
-# A time axis that begins before this share of its end begins with 0.
+# A time axis that begins before this fraction of its end begins with 0.
 NEARLY_ZERO = 0.02
 # Numbers on axes are these, times powers of ten.
 ROUND = (1, 2, 2.5, 5, 10)
-# Empty above and below the lines, as a share of their span.
-ROOM = 0.06
-MAP_ROOM = 0.03
+# Margin above and below the lines, as a fraction of their span; around the map [m].
+MARGIN, MAP_MARGIN = 0.06, 0.03
 LONGEST_LABEL, LONGEST_TITLE = 28, 90
 
 
@@ -50,7 +48,9 @@ def draw_panels(drawn: Figure, charts: Sequence[Chart]) -> None:
         names = [(line.style, line.label) for line in chart.series if line.named]
         if names != said:  # the same as above goes without saying
             _legend(
-                drawn, axes, [(_handle(style), label) for style, label in names[::-1]]
+                drawn,
+                axes,
+                [(_handle(style), label) for style, label in names[::-1]],
             )
         said = names
         if row < len(charts) - 1:
@@ -88,8 +88,8 @@ def draw_map(drawn: Figure, ground: GroundMap) -> None:
             colour = line_colour(path.style)
             axes.plot(start[:, 0], start[:, 1], ".", color=colour, markersize=5.0)
     low, high = ground.bounds()
-    axes.set_xlim(low[0] - MAP_ROOM, high[0] + MAP_ROOM)
-    axes.set_ylim(low[1] - MAP_ROOM, high[1] + MAP_ROOM)
+    axes.set_xlim(low[0] - MAP_MARGIN, high[0] + MAP_MARGIN)
+    axes.set_ylim(low[1] - MAP_MARGIN, high[1] + MAP_MARGIN)
     axes.set_aspect("equal", anchor="W")
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
     axes.set_title("From above (dots: start)")
@@ -121,7 +121,10 @@ def _draw(axes: Axes, chart: Chart) -> None:
         axes.axvline(
             event.time, color=LIGHT["soft"], linewidth=0.7, linestyle=(0, (1.0, 1.6))
         )
-    axes.set_ylim(*_span(chart.series, chart.least))
+    low, high = chart.extent or (0.0, 1.0)
+    half = (0.5 + MARGIN) * max(high - low, chart.least, 1e-12)
+    middle = 0.5 * (low + high)
+    axes.set_ylim(middle - half, middle + half)
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
     axes.set_title(_plain(chart.title, LONGEST_TITLE))
     axes.set_ylabel(f"[{chart.unit}]")
@@ -144,7 +147,7 @@ def _legend(drawn: Figure, axes: Axes, entries: Sequence[tuple[Artist, str]]) ->
 
 
 def _name_events(axes: Axes, chart: Chart) -> None:
-    """Write what happened beside its line, in the first panel, where there is room."""
+    """Write events beside their lines, in the first panel, where there is space."""
     begin, end = axes.get_xlim()
     last = -np.inf
     for event in chart.events:
@@ -168,7 +171,7 @@ def _name_events(axes: Axes, chart: Chart) -> None:
 
 def _look(style: str) -> dict[str, Any]:
     look: dict[str, Any] = {"color": line_colour(style)}
-    if style == "reference" or style.endswith(" dashed"):
+    if is_dashed(style):
         # over the line that follows it, where it would else be hidden
         look |= {"linestyle": (0, DASHES), "linewidth": DASHED_WIDTH, "zorder": 2.5}
     return look
@@ -178,16 +181,7 @@ def _handle(style: str) -> Line2D:
     return Line2D([], [], **_look(style))
 
 
-def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
-    values = np.concatenate([line.values for line in series])
-    values = values[np.isfinite(values)]
-    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
-    middle, span = 0.5 * (low + high), max(high - low, least, 1e-12)
-    half = (0.5 + ROOM) * span
-    return float(middle - half), float(middle + half)
-
-
 def _plain(label: str, most: int) -> str:
-    """Return a text without what cannot be printed, as long as there is room."""
+    """Return a text without what cannot be printed, cut to so many letters."""
     words = "".join(c if c.isprintable() else " " for c in label)
     return words if len(words) <= most else f"{words[: most - 1]}…"

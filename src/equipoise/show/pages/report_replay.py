@@ -1,4 +1,4 @@
-"""A run as compact bytes, for the player in its report.
+"""The replay of a run in its report: markup, script, and the run as compact bytes.
 
 Bytes are the length of a header (uint32, little-endian, as all numbers), the header as
 JSON, then arrays one after the other, each from a multiple of four bytes on. The header
@@ -12,41 +12,162 @@ as exact after a kilometre as at the start.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
+from equipoise.log.run import Run
 from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh, creased, weld
-from equipoise.show.palette import LINES
-from equipoise.show.space.primitives import box
-from equipoise.show.space.scene import Moment, RunScene
-from equipoise.show.space.scene_colours import (
+from equipoise.show.pages.markup import element, resource, text
+from equipoise.show.palette import (
     BOX,
     COM,
     FORCE,
     GROUND,
+    LINES,
     SIDES,
     SUPPORT,
     WALL,
     ZMP,
     rgb,
 )
+from equipoise.show.space.scene import Moment, RunScene, nearest_rows
+from equipoise.show.space.solids import box, pose_matrix
 
+SCRIPTS = ("replay_gl.js", "replay_view.js", "replay.js")
+STYLE = "replay.css"
+NO_REPLAY = (
+    "Here the run is replayed in three dimensions; that needs a browser with scripts "
+    "and WebGL 2. All else on this page can be read without."
+)
+# Azimuth and elevation of the camera [degrees].
+VIEWS = (
+    ("-54 13", "3/4"),
+    ("0 5", "Front"),
+    ("-90 5", "Side"),
+    ("-90 88.8", "Top"),
+)
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2")
+OPTIONS = (
+    ("follow", "Follow", True),
+    ("forces", "Forces", True),
+    ("paths", "Paths", True),
+    ("xray", "X-ray", False),
+)
+HINT = (
+    "Drag to turn, shift-drag or two fingers to move, click and scroll or pinch to "
+    "zoom. Space plays, arrow keys step. Click in a plot to go to that time."
+)
 # The eye wants no more [Hz]; long runs get less, to stay small.
 FASTEST, MOST_FRAMES = 50.0, 1200
 LARGEST_16 = 32767
 # Ground that is nearer to a plane is drawn as one, without an end [m].
 FLAT_ENOUGH = 1e-3
-
 TYPES = {"uint8": "u1", "int16": "<i2", "uint16": "<u2", "uint32": "<u4"}
 TYPES |= {"float32": "<f4"}
 COLOUR_NAMES = {rgb(name): name for name in LINES}
+
+
+def replay(run: Run) -> str:
+    """Return the markup of a run's replay, with its data.
+
+    It is hidden, and a sentence stands in its place, until :func:`replay_script` shows
+    it.
+    """
+    scene = RunScene(run)
+    content = zlib.compress(replay_bytes(scene), 9)
+    data = base64.b64encode(content).decode("ascii")
+    return "".join(
+        [
+            element("p", text(NO_REPLAY), id="replay-none"),
+            _player(scene),
+            element("script", data, type="application/octet-stream", id="replay-data"),
+        ]
+    )
+
+
+def replay_script() -> str:
+    """Return the program that shows replays; it is the same for all runs."""
+    return "\n".join(resource(name) for name in SCRIPTS)
+
+
+def replay_style() -> str:
+    """Return the style sheet of replays."""
+    return resource(STYLE)
+
+
+def _marks(scene: RunScene) -> list[tuple[str, str]]:
+    """Return the marks that occur in a run: class of the sample, words."""
+    stood = {print_.side for print_ in scene.footprints}
+    marks = (
+        ("point c0", "CoM", True),
+        ("point c1", "ZMP", bool(scene.run.supported.any())),
+        ("area c2", "support polygon", scene.touches),
+        ("c2", "ground force", scene.touches),
+        ("area c3", "left footprint", "left" in stood),
+        ("area c4", "right footprint", "right" in stood),
+        ("dashed reference", "planned", any(path.planned for path in scene.paths)),
+    )
+    return [(style, words) for style, words, there in marks if there]
+
+
+def _player(scene: RunScene) -> str:
+    label = f"Replay of {scene.run.robot.name} in three dimensions"
+    canvas = element("canvas", tabindex=0, role="img", aria_label=label)
+    views = [
+        element("button", text(words), type="button", data_view=angles)
+        for angles, words in VIEWS
+    ]
+    samples = [
+        element("span", element("i", class_=style), text(words))
+        for style, words in _marks(scene)
+    ]
+    parts = [
+        element(
+            "figcaption", element("span", *samples, class_="legend"), class_="marks"
+        ),
+        element(
+            "div",
+            canvas,
+            element("div", *views, class_="views", role="group", aria_label="View"),
+            class_="stage",
+        ),
+        element("div", *_controls(), class_="controls"),
+        element("div", *_options(), class_="options"),
+        element("p", text(HINT), class_="hint"),
+    ]
+    return element("figure", *parts, class_="replay", id="replay", hidden="")
+
+
+def _controls() -> list[str]:
+    speeds = [
+        element("option", f"{s}×", value=s, selected="" if s == "1" else None)
+        for s in SPEEDS
+    ]
+    return [
+        element("button", type="button", class_="play", aria_label="Play"),
+        '<input type="range" class="scrub" step="any" aria-label="Time">',
+        element("span", class_="clock"),
+        element("select", *speeds, class_="speed", aria_label="Speed"),
+    ]
+
+
+def _options() -> list[str]:
+    return [
+        element(
+            "label",
+            f'<input type="checkbox" name="{name}"{" checked" if on else ""}>',
+            text(words),
+        )
+        for name, words, on in OPTIONS
+    ]
 
 
 class _Solid(NamedTuple):
@@ -58,11 +179,7 @@ class _Solid(NamedTuple):
 
 
 def replay_bytes(scene: RunScene) -> bytes:
-    """Return what there is to see in a run; the same bytes for the same run.
-
-    Args:
-        scene: The run, with meshes as fine as they shall be.
-    """
+    """Return what there is to see in a run; the same bytes for the same run."""
     rows = frame_rows(scene.run.time)
     moments = [scene.moment(int(row)) for row in rows]
     joints = sorted({body.joint for body in scene.bodies})
@@ -112,19 +229,10 @@ def replay_bytes(scene: RunScene) -> bytes:
 
 
 def frame_rows(time: Array) -> NDArray[np.intp]:
-    """Return the rows of a run that are shown: first, last, and evenly between.
-
-    Args:
-        time: Increasing [s], shape (n,).
-    """
+    """Return the rows of a run that are shown: first, last, and evenly between."""
     span = float(time[-1] - time[0])
     count = int(min(span * FASTEST + 1e-6, MOST_FRAMES - 1)) + 1
-    wanted = np.linspace(time[0], time[-1], count)
-    after = np.clip(np.searchsorted(time, wanted), 1, max(len(time) - 1, 1))
-    after = np.minimum(after, len(time) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = wanted - time[before] < time[after] - wanted
-    rows = np.where(nearer, before, after)
+    rows = nearest_rows(time, np.linspace(time[0], time[-1], count))
     return np.unique([0, *rows, len(time) - 1])
 
 
@@ -224,10 +332,6 @@ def _continuous(turns: Array) -> Array:
     return np.concatenate([unit[:1], signs[..., None] * unit[1:]])
 
 
-def _matrix(pose: Array) -> Array:
-    return np.array(pin.XYZQUATToSE3(pose).homogeneous)
-
-
 def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
     """Go through bodies, boxes and walls; movers are the joints, then the boxes."""
     for body in scene.bodies:
@@ -235,7 +339,9 @@ def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
     for at, block in enumerate(scene.surroundings.boxes[:boxes]):
         yield _Solid(creased(box(block.size)), BOX, len(joints) + at)
     for block in scene.surroundings.walls:
-        yield _Solid(creased(box(block.size)).moved(_matrix(block.pose)), WALL, None)
+        yield _Solid(
+            creased(box(block.size)).moved(pose_matrix(block.pose)), WALL, None
+        )
 
 
 def _ground(scene: RunScene) -> tuple[list[_Solid], list[float] | None]:
@@ -255,19 +361,12 @@ def _ground(scene: RunScene) -> tuple[list[_Solid], list[float] | None]:
 
 def _size(scene: RunScene, first: Moment) -> dict[str, Any]:
     """Return middle and height of the robot at first, for the camera [m]."""
-    low, high = _heights(scene, first.joint_poses)
-    return {
-        "height": max(high - low, 1e-3),
-        "middle": 0.5 * (low + high) - float(first.com[2]),
-    }
-
-
-def _heights(scene: RunScene, poses: Array) -> tuple[float, float]:
     found: list[float] = []
     for body in scene.bodies:
-        up = _matrix(poses[body.joint])[2]
+        up = pose_matrix(first.joint_poses[body.joint])[2]
         heights = body.mesh.vertices @ up[:3] + up[3]
         found += [float(heights.min()), float(heights.max())]
     limb = scene.run.robot.longest_limb
-    ends: Iterable[float] = found or (-limb, limb)
-    return min(ends), max(ends)
+    low, high = min(found, default=-limb), max(found, default=limb)
+    middle = 0.5 * (low + high) - float(first.com[2])
+    return {"height": max(high - low, 1e-3), "middle": middle}

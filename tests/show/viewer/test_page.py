@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.show.viewer.server import (
-    address,
-    first_free_port,
-    is_loopback,
-    serve,
-)
+from equipoise.show.viewer.page import PageServer, address, first_free_port, is_loopback
 
 PORT = 8640
 
@@ -35,7 +30,7 @@ def listening_addresses(port):
 
 def test_page_is_served_to_this_machine_only_and_in_silence(capsys):
     """One socket, on 127.0.0.1; nothing is printed, and no public address is given."""
-    server = serve("test", port=PORT)
+    server = PageServer("test", port=PORT)
     try:
         port = server.get_port()
         with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=10) as page:

@@ -15,11 +15,16 @@ from runs import joints_only, swaying
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.load import load
 from equipoise.robot.mesh import Mesh
-from equipoise.show.pages.replay import replay, replay_script
-from equipoise.show.pages.replay_data import MOST_FRAMES, frame_rows, replay_bytes
 from equipoise.show.pages.report import report
-from equipoise.show.space.bodies import MOST_TRIANGLES
+from equipoise.show.pages.report_replay import (
+    MOST_FRAMES,
+    frame_rows,
+    replay,
+    replay_bytes,
+    replay_script,
+)
 from equipoise.show.space.scene import RunScene
+from equipoise.show.space.solids import MOST_TRIANGLES
 
 IDENTITY = [0.0, 0.0, 0.0, 1.0]
 SLOPE = Mesh(
@@ -33,7 +38,7 @@ STEP = Mesh(
 
 
 def unpack(content: bytes) -> dict:
-    """Read what replay_data writes, by its description: header, and arrays in it."""
+    """Read what report_replay writes, by its description: header, and arrays in it."""
     length = int.from_bytes(content[:4], "little")
     header = json.loads(content[4 : 4 + length])
     for name, (kind, first, count) in header["arrays"].items():
@@ -211,7 +216,7 @@ def test_nothing_to_see_is_a_replay():
 
 
 def test_only_this_script_runs():
-    """Browsers are told its hash, and it is text that stays in its element."""
+    """The page gives browsers its hash, and it is text that stays in its element."""
     source = report(swaying(), "humanoid stands", "equipoise stand")
     script = re.search(r'<script type="module">(.*?)</script>', source, re.DOTALL)
     assert script.group(1) == replay_script()

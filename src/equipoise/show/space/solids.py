@@ -1,9 +1,10 @@
-"""The robot as solids that move: meshes where they are found, else capsules."""
+"""Solids: meshes of simple shapes, and the robot as solids that move."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -11,25 +12,36 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.robot.anatomy.geometry import upright_variant
-from equipoise.robot.description import Colour, Link, Shape
-from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, weld
+from equipoise.robot.anatomy.geometry import plane_axes, upright_variant
+from equipoise.robot.description import Colour, Shape
+from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, read_mesh, weld
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole
-from equipoise.show.space.primitives import capsule_between, plate, shape_mesh
-from equipoise.show.space.scene_colours import BODY, FOOT
+from equipoise.rotations import transform
+from equipoise.show.palette import BODY, FOOT
 
-# Capsules are as thick as their mass would be in water, within these shares of their
+# Capsules are as thick as their mass would be in water, within these fractions of their
 # length [kg/m³].
 DENSITY = 1000.0
 THINNEST, THICKEST = 0.08, 0.3
-# Joints nearer than this share of a limb are at the same place.
+# Joints nearer than this fraction of a limb are at the same place.
 SAME_PLACE = 0.01
 SOLE_THICKNESS = 0.02
 # Triangles of a whole robot that are enough for the eye.
 MOST_TRIANGLES = 40_000
 # A mesh keeps at least this many, however many others there are.
 LEAST_TRIANGLES = 200
+AROUND = 24
+CAP_RINGS = 6
+# Faces of a box by the corners of (x, y, z) in binary, counter-clockwise from outside.
+BOX_FACES = (
+    (0, 1, 3, 2),
+    (4, 6, 7, 5),
+    (0, 4, 5, 1),
+    (2, 3, 7, 6),
+    (0, 2, 6, 4),
+    (1, 5, 7, 3),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +49,8 @@ class Body:
     """What moves with one joint, in one colour.
 
     Attributes:
-        name: Of the joint, with a number if there are several of one joint.
-        joint: Pinocchio's index.
+        name: Name of the joint, with a number if there are several of one joint.
+        joint: Pinocchio's index of the joint.
         mesh: In the joint's coordinates.
         colour: Red, green, blue, from 0 to 255.
     """
@@ -62,7 +74,7 @@ def robot_bodies(
 
     Links with visual shapes show these, links without show their collision shapes.
     Where a body has neither, or a mesh is not on this machine, capsules run from joint
-    to joint, as thick as its mass asks for.
+    to joint, as thick as its mass requires.
 
     Args:
         robot: The robot.
@@ -86,21 +98,32 @@ def robot_bodies(
 
 
 def joint_poses(robot: Robot, q: ArrayLike) -> Array:
-    """Return where the joints' frames are in the world, by Pinocchio's index.
+    """Return position [m] and quaternion xyzw of each joint's frame in the world.
 
-    Args:
-        robot: The robot.
-        q: Configuration, shape (nq,).
-
-    Returns:
-        Position [m] and quaternion xyzw of each, shape (njoints, 7).
+    Rows are by Pinocchio's index, shape (njoints, 7); q has shape (nq,).
     """
     pin.forwardKinematics(robot.model, robot.data, np.asarray(q))
     return np.array([pin.SE3ToXYZQUAT(pose) for pose in robot.data.oMi])
 
 
+def rotation_matrices(quaternions: Array) -> Array:
+    """Return rotation matrices (..., 3, 3) of unit quaternions xyzw, shape (..., 4)."""
+    x, y, z, w = np.moveaxis(quaternions, -1, 0)
+    rows = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def pose_matrix(pose: Array) -> Array:
+    """Return the matrix (4, 4) of a position [m] and a quaternion xyzw, shape (7,)."""
+    return transform(rotation_matrices(pose[3:]), pose[:3])
+
+
 def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:
-    """Return how many triangles each mesh may keep: as many as it is large.
+    """Return how many triangles each mesh may keep, in proportion to its size.
 
     What a mesh does not need goes to the others. Small parts are often the finest of
     a robot, and would take the triangles that its limbs are seen by.
@@ -112,8 +135,8 @@ def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:
     budgets = np.zeros(len(meshes), dtype=np.int64)
     left, size_left = most, float(sizes.sum())
     for at in np.argsort(needs / np.maximum(sizes, 1e-9), kind="stable"):
-        share = round(left * sizes[at] / max(size_left, 1e-9))
-        budgets[at] = max(min(needs[at], share), LEAST_TRIANGLES)
+        fair = round(left * sizes[at] / max(size_left, 1e-9))
+        budgets[at] = max(min(needs[at], fair), LEAST_TRIANGLES)
         left, size_left = max(left - int(budgets[at]), 0), size_left - sizes[at]
     return [int(budget) for budget in budgets]
 
@@ -125,7 +148,7 @@ def _shaped(robot: Robot) -> Iterator[_Piece]:
     for link in robot.description.links:
         frame = model.frames[model.getBodyId(link.name)]
         place = np.array(frame.placement.homogeneous)
-        for shape in _shapes(link):
+        for shape in link.visuals or link.collisions:
             upright = upright_variant(shape) if turned else None
             mesh = shape_mesh(upright or shape)
             if mesh is not None and len(mesh.triangles):
@@ -138,12 +161,12 @@ def _shaped(robot: Robot) -> Iterator[_Piece]:
 def _meant_upright(robot: Robot) -> bool:
     """Return whether COLLADA meshes are meant to be turned to their up axis.
 
-    Files do not tell, and viewers differ. Links have their mass where they are: of both
-    ways, the one is meant in which meshes lie around their links' centres of mass.
+    Files do not say, and viewers differ. Of both ways, the one is meant in which meshes
+    lie around their links' centres of mass.
     """
     as_filed = turned = 0.0
     for link in robot.description.links:
-        for shape in _shapes(link):
+        for shape in link.visuals or link.collisions:
             variant = upright_variant(shape)
             mesh = None if variant is None else shape_mesh(shape)
             other = None if variant is None else shape_mesh(variant)
@@ -158,10 +181,6 @@ def _off(mesh: Mesh, point: Array) -> float:
     """Return how far a point is from the middle of a mesh's bounding box [m]."""
     middle = 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
     return float(np.linalg.norm(middle - point))
-
-
-def _shapes(link: Link) -> tuple[Shape, ...]:
-    return link.visuals or link.collisions
 
 
 def _capsules(robot: Robot, drawn: set[int]) -> Iterator[_Piece]:
@@ -220,3 +239,105 @@ def _radius(mass: float, length: float) -> float:
     volume = mass / DENSITY
     radius = float(np.sqrt(volume / (np.pi * length)))
     return min(max(radius, THINNEST * length), THICKEST * length)
+
+
+def box(size: ArrayLike) -> Mesh:
+    """Return a box about the origin with these edges [m], shape (3,)."""
+    corners = np.array(list(product((-0.5, 0.5), repeat=3))) * np.asarray(size)
+    faces = np.array(BOX_FACES)
+    return as_mesh(corners, np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]]))
+
+
+def revolved(profile: ArrayLike, around: int = AROUND) -> Mesh:
+    """Return the solid that a line makes when it turns about the z-axis.
+
+    Its profile is radius and z of its points [m], from the lowest to the highest, shape
+    (k, 2); a radius of zero closes the end.
+    """
+    radius, z = np.asarray(profile, dtype=np.float64).T
+    angle = 2.0 * np.pi * np.arange(around) / around
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(around)], axis=1)
+    vertices = radius[:, None, None] * ring + z[:, None, None] * np.array([0, 0, 1.0])
+    here, there = np.arange(around), np.roll(np.arange(around), -1)
+    first = around * np.arange(len(z) - 1)[:, None]
+    lower = np.stack([first + here, first + there, first + there + around], axis=-1)
+    upper = np.stack(
+        [first + here, first + there + around, first + here + around], axis=-1
+    )
+    # where a ring is a point, one of both triangles has no area
+    sides = [*lower[radius[:-1] > 0.0], *upper[radius[1:] > 0.0]]
+    return as_mesh(vertices.reshape(-1, 3), np.concatenate(sides))
+
+
+def sphere(radius: float) -> Mesh:
+    """Return a ball about the origin."""
+    return capsule(radius, 0.0)
+
+
+def capsule(radius: float, length: float) -> Mesh:
+    """Return a capsule along z about the origin; ``length`` is its straight part [m].
+
+    A radius of zero gives nothing.
+    """
+    if radius <= 0.0:
+        return as_mesh(np.zeros((0, 3)), np.zeros((0, 3)))
+    angle = np.linspace(-0.5 * np.pi, 0.0, CAP_RINGS + 1)
+    half = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    half[0, 0] = 0.0
+    lower = half - [0.0, 0.5 * length]
+    upper = half[::-1] * [1.0, -1.0] + [0.0, 0.5 * length]
+    return revolved(np.concatenate([lower, upper if length > 0.0 else upper[1:]]))
+
+
+def cylinder(radius: float, length: float) -> Mesh:
+    """Return a cylinder along z about the origin."""
+    half = 0.5 * length
+    return revolved([[0.0, -half], [radius, -half], [radius, half], [0.0, half]])
+
+
+def capsule_between(start: Array, end: Array, radius: float) -> Mesh:
+    """Return a capsule from one point to another [m], shape (3,)."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    if length < 1e-9:
+        return sphere(radius).moved(transform(None, start))
+    axis = along / length
+    pose = transform(np.column_stack([*plane_axes(axis), axis]), 0.5 * (start + end))
+    return capsule(radius, length).moved(pose)
+
+
+def plate(polygon: Array, thickness: float) -> Mesh:
+    """Return a prism from z = 0 up, over a convex polygon of the plane, (k, 2)."""
+    count = len(polygon)
+    bottom = np.hstack([polygon, np.zeros((count, 1))])
+    top = np.hstack([polygon, np.full((count, 1), thickness)])
+    lid = np.array([[0, at, at + 1] for at in range(1, count - 1)]).reshape(-1, 3)
+    here, there = np.arange(count), np.roll(np.arange(count), -1)
+    lower = np.stack([here, there, there + count], axis=1)
+    upper = np.stack([here, there + count, here + count], axis=1)
+    triangles = np.concatenate([lid[:, ::-1], lid + count, lower, upper])
+    return as_mesh(np.concatenate([bottom, top]), triangles)
+
+
+def shape_mesh(shape: Shape) -> Mesh | None:
+    """Return the mesh of a robot's shape in link coordinates; None if not found."""
+    match shape.kind:
+        case "mesh":
+            found = None if shape.mesh is None else read_mesh(shape.mesh)
+            if found is None:
+                return None
+            return found.moved(shape.transform_shape_to_link, shape.size)
+        case "box":
+            solid = box(shape.size)
+        case "sphere":
+            solid = sphere(shape.size[0])
+        case "capsule":
+            solid = capsule(*shape.size)
+        case "cylinder":
+            solid = cylinder(*shape.size)
+    return solid.moved(shape.transform_shape_to_link)
+
+
+def as_mesh(vertices: Array, triangles: Array) -> Mesh:
+    """Return a mesh of vertices [m], shape (n, 3), and triangles, shape (m, 3)."""
+    return Mesh(vertices.astype(np.float32), triangles.astype(np.int32))

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from equipoise.robot.mesh import triangle_normals
-from equipoise.show.viewer.grid_nodes import _round_length
-from equipoise.show.viewer.line_pieces import dashes, pieces
-from equipoise.show.viewer.spans import Page, page_at
-from equipoise.show.viewer.symbols import ball_octants, disc, disc_quarters, padded
+from equipoise.show.viewer.chart_panel import Page, page_at
+from equipoise.show.viewer.ground_nodes import _round_length, dashes, pieces
+from equipoise.show.viewer.scene_nodes import ball_octants, disc, disc_quarters, padded
 
 
 def test_pieces_keep_ends_and_gaps():
@@ -68,8 +67,8 @@ def test_pages_follow_each_other_and_the_last_is_full():
     assert page_at(whole, 60.0, 3.0) == whole
     assert page_at(whole, 10.0, 3.0) == Page(0.0, 10.0)
     assert page_at(whole, 10.0, 24.0) == Page(15.0, 25.0)
-    assert page_at(whole, 10.0, 25.0).share(25.0) == 1.0
-    assert Page(2.0, 2.0).share(2.0) == 0.0
+    assert page_at(whole, 10.0, 25.0).fraction(25.0) == 1.0
+    assert Page(2.0, 2.0).fraction(2.0) == 0.0
 
 
 def test_cells_of_the_grid_have_round_edges():

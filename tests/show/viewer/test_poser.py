@@ -7,8 +7,8 @@ import pytest
 
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.joint_coordinates import configurations, joint_positions
-from equipoise.show.viewer.fixed_foot import choices, on_ground, sole_corners
-from equipoise.show.viewer.joint_ranges import joint_ranges
+from equipoise.show.space.footprints import sole_corners
+from equipoise.show.viewer.poser import choices, joint_ranges, on_ground
 
 
 def random_q(robot, seed):
@@ -33,9 +33,9 @@ def test_level_base_rests_on_its_lowest_sole(robot):
     """The base stays upright, and the lowest corner of a sole is at zero."""
     placed = on_ground(robot, random_q(robot, 4), "level")
     assert np.allclose(placed[3:7], robot.standing[3:7])
-    corners = sole_corners(robot, placed)
+    corners = [sole_corners(robot, placed, side) for side in robot.soles]
     if corners:
-        assert min(c[:, 2].min() for c in corners.values()) == pytest.approx(0.0)
+        assert min(c[:, 2].min() for c in corners) == pytest.approx(0.0)
 
 
 def test_ranges_hold_the_standing_posture(robot):

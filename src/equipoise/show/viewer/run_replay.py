@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import html
 import threading
-import time
 from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.log.run import Run
 from equipoise.show.palette import LIGHT
-from equipoise.show.space.scene import RunScene
-from equipoise.show.viewer.charts import ChartPanel
-from equipoise.show.viewer.grid_nodes import GridNodes
-from equipoise.show.viewer.ground_nodes import flat_level
-from equipoise.show.viewer.outlook import look_at
-from equipoise.show.viewer.player import Player
-from equipoise.show.viewer.stage import Stage
-from equipoise.show.viewer.toggles import add_toggles
+from equipoise.show.space.scene import Moment, RunScene
+from equipoise.show.viewer.chart_panel import ChartPanel
+from equipoise.show.viewer.ground_nodes import (
+    GridNodes,
+    GroundNodes,
+    add_footprints,
+    add_paths,
+    flat_level,
+)
+from equipoise.show.viewer.page import add_toggles, look_at
+from equipoise.show.viewer.player import WALL_CLOCK, Player, WallClock
+from equipoise.show.viewer.scene_nodes import MarkerNodes, RobotNodes
 
 if TYPE_CHECKING:
     import viser
 
+# The robot's path is smoothed over this long, to follow it without swaying [s].
+SMOOTH_SECONDS = 1.2
+# A name stands this many limbs above the centre of mass.
+NAME_HEIGHT = 1.1
+UP = np.array([0.0, 0.0, 1.0])
 WORLD = "/world"
 # Robots beside each other are this many limbs apart.
 APART = 2.0
@@ -37,20 +46,108 @@ NUMBERS_SECONDS = 0.2
 MM = 1e3
 
 
+class Stage:
+    """One run in the scene, below a node: its robot, marks, paths and ground.
+
+    It is shown row by row, at a place on the y-axis [m], with a name above the robot.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        root: str,
+        scene: RunScene,
+        name: str | None = None,
+        aside: float = 0.0,
+    ) -> None:
+        self._server, self.scene = server, scene
+        run = scene.run
+        size = run.robot.longest_limb
+        self._size = size
+        server.scene.add_frame(root, show_axes=False, position=(0.0, aside, 0.0))
+        corners = sum(len(sole.polygon_in_sole) for sole in run.robot.soles.values())
+        self.robot = RobotNodes(server, root, scene.bodies)
+        self.marks = MarkerNodes(
+            server, root, size, max(corners, len(run.contact_names))
+        )
+        self.ground = GroundNodes(server, root, scene.surroundings)
+        self.paths = add_paths(server, root, scene.paths, size)
+        self.footprints = server.scene.add_frame(f"{root}/footprints", show_axes=False)
+        self._name = (
+            server.scene.add_label(f"{root}/name", name, anchor="bottom-center")
+            if name
+            else None
+        )
+        self._path = _smooth(run.time, run.com[:, :2])
+        self._row: int | None = None
+
+    def show(self, time: float) -> Moment | None:
+        """Show the row nearest to a time [s]; None if that is shown already."""
+        row = self.scene.row_at(time)
+        if row == self._row:
+            return None
+        self._row = row
+        moment = self.scene.moment(row)
+        self.robot.place(moment.joint_poses)
+        self.marks.place(moment)
+        self.ground.place(moment.boxes)
+        if self._name is not None:
+            self._name.position = moment.com + NAME_HEIGHT * self._size * UP
+        return moment
+
+    def add_footprints(self) -> None:
+        """Add where feet stood, which takes a while to find in a long run."""
+        add_footprints(
+            self._server, self.footprints.name, self.scene.footprints, self._size
+        )
+
+    def path_at(self, time: float) -> Array:
+        """Return where the robot is on its smoothed path [m], shape (2,)."""
+        times = self.scene.run.time
+        return np.array([np.interp(time, times, self._path[:, n]) for n in (0, 1)])
+
+    @property
+    def middle(self) -> Array:
+        """Middle of the places that the robot goes to [m], shape (2,)."""
+        return np.asarray(0.5 * (self._path.min(axis=0) + self._path.max(axis=0)))
+
+    @property
+    def travel(self) -> float:
+        """How far apart the places are that the robot goes to [m]."""
+        return float(np.ptp(self._path, axis=0).max())
+
+
+def _smooth(time: Array, path: Array) -> Array:
+    """Return a path averaged over a while before and after each row."""
+    rows = len(time)
+    if rows < 3:
+        return path
+    half = max(1, round(0.5 * SMOOTH_SECONDS * (rows - 1) / float(time[-1] - time[0])))
+    half = min(half, rows // 2)
+    longer = np.concatenate(
+        [np.repeat(path[:1], half, 0), path, np.repeat(path[-1:], half, 0)]
+    )
+    sums = np.cumsum(np.insert(longer, 0, 0.0, axis=0), axis=0)
+    width = 2 * half + 1
+    return np.asarray((sums[width:] - sums[:-width]) / width)
+
+
 class Replay:
-    """One run, or several beside each other under the same clock."""
+    """One run, or several beside each other, the first on the left.
 
-    def __init__(self, server: viser.ViserServer, runs: Mapping[str, Run]) -> None:
-        """Put runs on the page and begin.
+    All keep pace with the same wall clock.
+    """
 
-        Args:
-            server: The page's.
-            runs: By name, the first on the left.
-        """
-        self._server, self._runs = server, runs
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        runs: Mapping[str, Run],
+        wall: WallClock = WALL_CLOCK,
+    ) -> None:
+        self._server, self._runs, self._wall = server, runs, wall
         self._world = server.scene.add_frame(WORLD, show_axes=False)
         size = max(run.robot.longest_limb for run in runs.values())
-        apart = APART * size + max(_width(run) for run in runs.values())
+        apart = APART * size + max(float(np.ptp(r.com[:, 1])) for r in runs.values())
         middle = 0.5 * (len(runs) - 1)
         self.stages = [
             Stage(
@@ -77,6 +174,7 @@ class Replay:
             rows.tolist(),
             sorted(events, key=lambda event: event.time),
             self._show,
+            wall,
         )
         self._numbers = server.gui.add_html("")
         self._add_switches()
@@ -131,32 +229,27 @@ class Replay:
         look_at(self._server, middle, reach, max(height, size), depth)
 
     def _show(self, at: float) -> None:
-        now = time.monotonic()
-        told = now - self._numbers_at > NUMBERS_SECONDS or not self.player.clock.playing
+        now = self._wall.now()
+        due = now - self._numbers_at > NUMBERS_SECONDS or not self.player.clock.playing
         with self._server.atomic():
             moved = [stage.show(at) for stage in self.stages]
             if not any(moment is not None for moment in moved):
                 return
             self._move_world(at)
             self.charts.follow(at)
-            if told:
+            if due:
                 self._numbers_at = now
                 self._numbers.content = _numbers(self._runs, self.stages, at)
-                self.charts.tell(at)
+                self.charts.write_values(at)
         self._server.flush()
 
     def _move_world(self, at: float) -> None:
         """Let the ground pass below the robot, so that the camera stays free."""
-        place = np.mean([stage.way_at(at) for stage in self.stages], axis=0)
+        place = np.mean([stage.path_at(at) for stage in self.stages], axis=0)
         if self._grid is not None:
             self._grid.follow(place)
         x, y = place if self._follow.value else (0.0, 0.0)
         self._world.position = (-float(x), -float(y), 0.0)
-
-
-def _width(run: Run) -> float:
-    """Return how far a run goes to its sides [m]."""
-    return float(np.ptp(run.com[:, 1]))
 
 
 def _sentence(runs: Mapping[str, Run]) -> str:
@@ -173,7 +266,7 @@ def _sentence(runs: Mapping[str, Run]) -> str:
 
 
 def _numbers(runs: Mapping[str, Run], stages: list[Stage], at: float) -> str:
-    """Return what one reads while it plays: height, ZMP margin, what happened last."""
+    """Return CoM, ZMP margin and the last event of each run as markup."""
     lines = []
     for (name, run), stage in zip(runs.items(), stages, strict=True):
         row = stage.scene.row_at(at)

@@ -1,7 +1,8 @@
 """Charts as figures for papers: PNG, SVG or PDF, drawn by Matplotlib.
 
 Nothing of Matplotlib's global state is used or changed: neither its settings nor a
-window. The same charts give the same bytes.
+window. The same charts give the same bytes. Matplotlib's own layouts take minutes for
+many panels; ours is arithmetic, in millimetres.
 """
 
 from __future__ import annotations
@@ -18,14 +19,6 @@ import numpy as np
 from equipoise.atomic_file import write_bytes_atomically
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.show.charts.chart import Chart
-from equipoise.show.charts.figure_layout import (
-    LEFT_MM,
-    MM_PER_INCH,
-    WIDTH_MM,
-    axes_width,
-    default_height,
-    rows,
-)
 from equipoise.show.charts.ground_map import GroundMap
 from equipoise.show.palette import LIGHT
 
@@ -44,6 +37,20 @@ METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "equipoise"},
     "pdf": {"CreationDate": None, "Creator": "equipoise", "Producer": "equipoise"},
 }
+MM_PER_INCH = 25.4
+# A page of two columns in most journals [mm].
+WIDTH_MM = 180.0
+# Axes as low as can be read well; the map from above [mm].
+PANEL_MM, MAP_MM = 25.0, 45.0
+# Around the axes: numbers and units at the left, a title above each [mm].
+LEFT_MM, TITLE_MM, RIGHT_MM = 16.0, 6.0, 2.0
+# Below the last panel, and below the map: numbers and name of an axis [mm].
+FOOT_MM = 11.0
+# Between axes and legend [mm].
+LEGEND_GAP_MM = 2.0
+# Lower and narrower axes hold nothing that can be read [mm].
+LEAST_MM = 4.0
+LEAST_WIDTH_MM = 15.0
 
 
 def figure(
@@ -55,9 +62,9 @@ def figure(
     """Return panels below each other that share the time axis.
 
     Args:
-        charts: A panel each, from top to bottom.
-        ground: Drawn below them, if given.
-        size: Width and height of the whole [mm]; as much as is good unless given.
+        charts: Charts, a panel each, from top to bottom.
+        ground: The ground from above, drawn below them.
+        size: Width and height of the whole [mm]; by default as its panels need.
 
     Raises:
         EquipoiseError: If there is nothing to draw, the size is impossible, or
@@ -67,12 +74,16 @@ def figure(
         raise EquipoiseError("there is nothing to draw: no charts were given")
     width, height = size or (WIDTH_MM, default_height(len(charts), ground is not None))
     check_size(width, height)
-    places = rows(len(charts), ground is not None, height)
+    places = _rows(len(charts), ground is not None, height)
     with _matplotlib():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        from equipoise.show.charts.panels import draw_map, draw_panels, legend_width
+        from equipoise.show.charts.matplotlib_panels import (
+            draw_map,
+            draw_panels,
+            legend_width,
+        )
 
         drawn = Figure(figsize=(width / MM_PER_INCH, height / MM_PER_INCH))
         FigureCanvasAgg(drawn)
@@ -80,10 +91,10 @@ def figure(
         if ground is not None:
             draw_map(drawn, ground)
         legend = legend_width(drawn) * MM_PER_INCH
-        for axes, place in zip(drawn.axes, places, strict=True):
-            across = axes_width(width, legend)
-            box = (LEFT_MM / width, place.bottom / height)
-            axes.set_position((*box, across / width, place.height / height))
+        for axes, (bottom, tall) in zip(drawn.axes, places, strict=True):
+            across = _axes_width(width, legend)
+            corner = (LEFT_MM / width, bottom / height)
+            axes.set_position((*corner, across / width, tall / height))
             axes.yaxis.set_label_coords(-(LEFT_MM - 3.0) / across, 0.5)
     return drawn
 
@@ -96,17 +107,10 @@ def write_figure(
     size: tuple[float, float] | None = None,
     dpi: float = DPI,
 ) -> Path:
-    """Write a figure; a reader sees the old file or the new one, never a part.
+    """Write what :func:`figure` draws to a file, and return its path.
 
-    Args:
-        path: Ends in ``.png``, ``.svg`` or ``.pdf``. An old file is replaced.
-        charts: A panel each, from top to bottom.
-        ground: Drawn below them, if given.
-        size: Width and height of the whole [mm]; as much as is good unless given.
-        dpi: Dots per inch of a PNG.
-
-    Returns:
-        The path.
+    The file ends in ``.png``, ``.svg`` or ``.pdf``; a PNG has so many dots per inch. A
+    reader sees the old file or the new one, never a part.
 
     Raises:
         EquipoiseError: If the figure cannot be drawn or written.
@@ -142,7 +146,7 @@ def check_size(width: float, height: float, dpi: float | None = None) -> None:
     """Refuse sizes [mm] that cannot be drawn.
 
     Raises:
-        EquipoiseError: Which figure is at fault, and what is possible.
+        EquipoiseError: If a size is not possible; it says which, and what is.
     """
     for name, value in (("width", width), ("height", height)):
         if not SMALLEST_MM <= value <= LARGEST_MM:
@@ -181,16 +185,18 @@ def _matplotlib() -> Iterator[None]:
 
 def _settings() -> Any:
     ink, soft = LIGHT["ink"], LIGHT["soft"]
+    inked = ("axes.label", "axes.title", "xtick.label", "ytick.label", "legend.label")
+    ticks = {"labelsize": 6.5, "color": soft, "major.width": 0.6, "major.size": 2.5}
     return {
         "font.family": "DejaVu Sans",
         "font.size": 7.0,
+        **{f"{name}color": ink for name in inked},
+        **{f"{axis}tick.{name}": ticks[name] for axis in "xy" for name in ticks},
         "axes.titlesize": 7.5,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
         "axes.titlepad": 3.0,
         "axes.labelsize": 7.0,
-        "axes.labelcolor": ink,
-        "axes.titlecolor": ink,
         "axes.edgecolor": soft,
         "axes.linewidth": 0.6,
         "axes.spines.top": False,
@@ -200,22 +206,11 @@ def _settings() -> Any:
         "axes.unicode_minus": True,
         "grid.color": LIGHT["rule"],
         "grid.linewidth": 0.5,
-        "xtick.labelsize": 6.5,
-        "ytick.labelsize": 6.5,
-        "xtick.color": soft,
-        "ytick.color": soft,
-        "xtick.labelcolor": ink,
-        "ytick.labelcolor": ink,
-        "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6,
-        "xtick.major.size": 2.5,
-        "ytick.major.size": 2.5,
         "lines.linewidth": 1.1,
         "lines.dash_capstyle": "butt",
         "legend.fontsize": 6.5,
         "legend.frameon": False,
         "legend.handlelength": 1.6,
-        "legend.labelcolor": ink,
         "figure.facecolor": "white",
         # names of robots and runs hold no mathematics
         "text.parse_math": False,
@@ -224,3 +219,53 @@ def _settings() -> Any:
         "svg.fonttype": "none",
         "svg.hashsalt": "equipoise",
     }
+
+
+def default_height(panels: int, with_map: bool) -> float:
+    """Return the default height of a figure of so many panels [mm]."""
+    return _around(panels, with_map) + panels * PANEL_MM + with_map * MAP_MM
+
+
+def _rows(panels: int, with_map: bool, height: float) -> list[tuple[float, float]]:
+    """Return lower end and height of the axes of panels and map [mm], downwards.
+
+    Raises:
+        EquipoiseError: If they do not fit into the height of the figure [mm].
+    """
+    scale = (height - _around(panels, with_map)) / (
+        panels * PANEL_MM + with_map * MAP_MM
+    )
+    if scale * PANEL_MM < LEAST_MM:
+        raise EquipoiseError(
+            f"{panels + with_map} charts do not fit into a height of {height:g} mm; "
+            f"{default_height(panels, with_map):g} mm would be good"
+        )
+    places = []
+    top = height
+    for _ in range(panels):
+        top -= TITLE_MM + scale * PANEL_MM
+        places.append((top, scale * PANEL_MM))
+    if with_map:
+        top -= (FOOT_MM if panels else 0.0) + TITLE_MM + scale * MAP_MM
+        places.append((top, scale * MAP_MM))
+    return places
+
+
+def _axes_width(width: float, legend: float) -> float:
+    """Return how wide axes are beside a legend, all in [mm].
+
+    Raises:
+        EquipoiseError: If nothing is left for them.
+    """
+    left = width - LEFT_MM - LEGEND_GAP_MM - legend - RIGHT_MM
+    if left < LEAST_WIDTH_MM:
+        raise EquipoiseError(
+            f"a width of {width:g} mm leaves nothing for the lines beside their names; "
+            f"{width - left + 3 * LEAST_WIDTH_MM:.0f} mm would do"
+        )
+    return left
+
+
+def _around(panels: int, with_map: bool) -> float:
+    """Return the height of all but axes [mm]."""
+    return (panels + with_map) * TITLE_MM + ((panels > 0) + with_map) * FOOT_MM

@@ -7,7 +7,7 @@ import trimesh
 from equipoise.robot.description import Shape
 from equipoise.robot.mesh import Mesh, weld
 from equipoise.rotations import transform
-from equipoise.show.space.primitives import capsule_between, plate, shape_mesh
+from equipoise.show.space.solids import capsule_between, plate, shape_mesh
 
 
 def as_trimesh(mesh: Mesh) -> trimesh.Trimesh:

@@ -1,7 +1,7 @@
 """Plots beside the scene, with a cursor that follows the time.
 
-The cursor is no line of the plots: it is a rule of the page's style sheet that puts a
-line over all plotting areas at once. Moving it costs one short message.
+The cursor is not a line of the plots: it is a rule of the page's style sheet that puts
+a line over all plotting areas at once. Moving it costs one short message.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.log.run import Run
-from equipoise.show.charts.chart import Chart, Series
-from equipoise.show.charts.comparison import compare
+from equipoise.show.charts.chart import Chart, Series, compare, envelope
 from equipoise.show.charts.quantities import available, charts
-from equipoise.show.charts.thinning import envelope
 from equipoise.show.palette import LIGHT, line_colour
-from equipoise.show.viewer.spans import SPANS, Page, page_at
 
 if TYPE_CHECKING:
     import viser
@@ -32,11 +30,41 @@ BUCKETS = 200
 PADDING = 0.06
 ONE_RUN = ("com-error", "sole", "forces", "joints")
 MANY_RUNS = ("com-error", "zmp-margin", "forces", "joints")
-# Of the lines of a chart, those that runs are compared by.
+# Lines of charts by which runs are compared.
 COMPARED = ("com-error:distance", "zmp-margin:", "forces:all contacts", "joints")
 # Typed as a special kind of text by viser.
 ICON: Any = "chart-line"
 MOST_MOVING = "those that move most"
+# Lengths of the parts by their names [s]; None is the whole.
+SPANS: Mapping[str, float | None] = MappingProxyType(
+    {"whole run": None, "60 s": 60.0, "10 s": 10.0, "2 s": 2.0}
+)
+
+
+class Page(NamedTuple):
+    """A part of a run, from start to end [s]."""
+
+    start: float
+    end: float
+
+    def fraction(self, time: float) -> float:
+        """Return where a time is, from 0 at the start to 1 at the end."""
+        length = self.end - self.start
+        if length <= 0.0:
+            return 0.0
+        return min(max((time - self.start) / length, 0.0), 1.0)
+
+
+def page_at(whole: Page, length: float | None, time: float) -> Page:
+    """Return the part of a length [s] that holds a time [s]; None is the whole run.
+
+    Parts follow each other, and the last is full.
+    """
+    if length is None or length >= whole.end - whole.start:
+        return whole
+    start = whole.start + length * int((time - whole.start) / length)
+    start = min(start, whole.end - length)
+    return Page(start, start + length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +75,9 @@ class _Plot:
 
 
 class ChartPanel:
-    """A panel of plots."""
+    """A panel of plots of one or more runs, below the controls."""
 
     def __init__(self, server: viser.ViserServer, runs: Mapping[str, Run]) -> None:
-        """Add the panel below the controls.
-
-        Args:
-            server: The page's.
-            runs: One or more, by name.
-        """
         self._server, self._runs = server, runs
         start = min(float(run.time[0]) for run in runs.values())
         end = max(float(run.time[-1]) for run in runs.values())
@@ -83,14 +105,14 @@ class ChartPanel:
         self._time = time
         if self._page != self._wanted_page():
             self._turn_page()
-        share = 100.0 * self._page.share(time)
         self._cursor.content = (
             "<style>.u-over::before{content:'';position:absolute;top:0;bottom:0;"
-            f"left:{share:.2f}%;border-left:1.5px solid {LIGHT['ink']};opacity:.8;"
+            f"left:{100.0 * self._page.fraction(time):.2f}%;"
+            f"border-left:1.5px solid {LIGHT['ink']};opacity:.8;"
             "pointer-events:none;z-index:90}</style>"
         )
 
-    def tell(self, time: float) -> None:
+    def write_values(self, time: float) -> None:
         """Write the values at a time [s] beside the names of the lines."""
         for item in (*self._plots, *self._joint_plots):
             item.head.content = _head(item.chart, time)
@@ -170,13 +192,11 @@ def _style(line: Series) -> Any:
 
 
 def _bounds(chart: Chart) -> tuple[float, float]:
-    """Return what the vertical axis shows: all there is in the run, and a margin."""
-    values = np.concatenate([line.values for line in chart.series])
-    finite = values[np.isfinite(values)]
-    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    """Return what the vertical axis shows: all values of the run, and a margin."""
+    low, high = chart.extent or (0.0, 0.0)
     half = max(0.5 * (high - low) * (1.0 + 2.0 * PADDING), 0.5 * chart.least, 1e-9)
     middle = 0.5 * (low + high)
-    return float(middle - half), float(middle + half)
+    return middle - half, middle + half
 
 
 def _data(chart: Chart, page: Page) -> tuple[Array, ...]:

@@ -1,4 +1,4 @@
-"""Errors in poses that were left out, and how far centres of mass went."""
+"""Plots of prediction errors in poses that were left out, and of CoM shifts by link."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.show.charts.chart import Series
-from equipoise.show.pages.axes import Axis, make_axis
-from equipoise.show.pages.marks import ring
-from equipoise.show.pages.markup import element, path, text
-from equipoise.show.pages.plots import (
+from equipoise.show.pages.markup import element, path, stroke, text, titled
+from equipoise.show.pages.svg_plots import (
     BOTTOM,
     LEFT,
     RIGHT,
     TOP,
     WIDTH,
+    Axis,
     figure,
     grid,
+    make_axis,
+    placed,
+    ring,
+    sample,
     upright,
 )
 
@@ -44,59 +46,52 @@ def error_scatter(before: Array, after: Array) -> str:
         after: Errors of what was identified [m], shape (n, 2).
     """
     before, after = 1e3 * before, 1e3 * after
-    rms = [_rms(errors) for errors in (before, after)]
+    rms = [
+        float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))) for errors in (before, after)
+    ]
     reach = max(float(np.abs([before, after]).max()), *rms, LEAST_ERROR) * 1.06
     wide = WIDTH - LEFT - RIGHT
     most = reach * wide / SQUARE
     across = make_axis(-most, most, LEFT, WIDTH - RIGHT, ticks=8)
     up = make_axis(-reach, reach, TOP + SQUARE, TOP)
-    places = [_placed(errors, across, up) for errors in (before, after)]
+    places = [placed(errors, across, up) for errors in (before, after)]
     size = DOT if len(before) <= MANY else SMALL_DOT
-    steps = [
-        element("path", d=path(np.array(pair)), class_="step")
-        for pair in zip(*places, strict=True)
-    ]
-    zero = _placed(np.zeros(2), across, up)
+    steps = [stroke(np.array(pair), "step") for pair in zip(*places, strict=True)]
+    zero = placed(np.zeros(2), across, up)
     scale = SQUARE / (2.0 * reach)
     circles = [
         ring(zero, radius * scale, f"rms {style}")
         for radius, style in zip(rms, ("c1", "c0"), strict=True)
     ]
     cross = [
-        element("path", d=path(np.array(ends)), class_="zero")
+        stroke(np.array(ends), "zero")
         for ends in (
             [[across.begin, zero[1]], [across.end, zero[1]]],
             [[zero[0], up.begin], [zero[0], up.end]],
         )
     ]
     dots = [
-        element(
-            "g",
-            element("title", text(f"pose {at}, {words}: {_both(errors[at])} mm")),
-            ring(place, size, f"dot {style}"),
-        )
-        for words, style, errors, placed in (
+        titled(f"pose {at}, {words}: {x}, {y} mm", ring(place, size, f"dot {style}"))
+        for words, style, errors, dots in (
             ("model", "c1", before, places[0]),
             ("identified", "c0", after, places[1]),
         )
-        for at, place in enumerate(placed)
+        for at, place in enumerate(dots)
+        for x, y in [[_signed(float(part), 2) for part in errors[at]]]
     ]
     body = "".join([grid(across, up, "forward [mm]"), *cross, *circles, *steps, *dots])
     legend = [
-        Series(f"identified, RMS {rms[1]:.3g} mm", np.zeros(0), "c0"),
-        Series(f"model, RMS {rms[0]:.3g} mm", np.zeros(0), "c1"),
+        sample(f"identified, RMS {rms[1]:.3g} mm", "c0"),
+        sample(f"model, RMS {rms[0]:.3g} mm", "c1"),
     ]
     title = "Errors from above: left over forward (circles: RMS)"
     return figure(title, "mm", body, (WIDTH, TOP + SQUARE + BOTTOM), legend)
 
 
 def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
-    """Return a figure of how far off each pose's prediction is.
+    """Return a figure of how far off each pose's prediction is; odd poses are marked.
 
-    Args:
-        before: Errors of the model, forward and to the left [m], shape (n, 2).
-        after: Errors of what was identified [m], shape (n, 2).
-        odd: Poses that do not fit the others.
+    Errors are those of :func:`error_scatter`.
     """
     sizes = [1e3 * np.linalg.norm(errors, axis=1) for errors in (before, after)]
     count = len(before)
@@ -110,34 +105,21 @@ def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
         if at in odd:
             parts.append(upright(x, up, "event"))
         ends = np.array([[x, up.place(float(size[at]))] for size in sizes])
-        parts.append(element("path", d=path(ends), class_="step"))
         words = f"pose {at}: {sizes[0][at]:.2f} mm to {sizes[1][at]:.2f} mm"
-        parts.append(
-            element(
-                "g",
-                element("title", text(words)),
-                ring(ends[0], dot, "dot c1"),
-                ring(ends[1], dot, "dot c0"),
-            )
-        )
-    legend = [Series("poses that count less", np.zeros(0), "reference")] if odd else []
-    legend += [
-        Series("identified", np.zeros(0), "c0"),
-        Series("model", np.zeros(0), "c1"),
-    ]
+        dots = [ring(ends[0], dot, "dot c1"), ring(ends[1], dot, "dot c0")]
+        parts += [stroke(ends, "step"), titled(words, *dots)]
+    legend = [sample("poses that count less", "reference")] if odd else []
+    legend += [sample("identified", "c0"), sample("model", "c1")]
     size = (WIDTH, TOP + SQUARE + BOTTOM)
     title = "Distance from the measured CoP, by pose"
     return figure(title, "mm", "".join(parts), size, legend)
 
 
 def shift_bars(links: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return figures of how far links' centres of mass went, with 95 % intervals.
+    """Return figures of how far links' centres of mass moved, with 95 % intervals.
 
-    Links that the data see come first, the farthest at the top; the others are grey.
-    Many links are split into two figures to the same scale.
-
-    Args:
-        links: As in the figures of an identification.
+    Links that the data determine come first, the farthest at the top; the others are
+    grey. Many links are split into two figures to the same scale.
     """
     shifts = {
         name: 1e3 * (np.asarray(link["com_m"]) - np.asarray(link["com_before_m"]))
@@ -178,12 +160,9 @@ def _bars(
         spread = 1e3 * np.asarray(links[name]["com_interval_95_m"])
         seen = bool(links[name]["seen"])
         parts.append(_bars_of(name, shift, spread, seen, TOP + ROW * row, across))
-    legend = [
-        Series(axis, np.zeros(0), colour)
-        for axis, colour in zip(AXES, COLOURS, strict=True)
-    ][::-1]
+    legend = [sample(*one) for one in zip(AXES, COLOURS, strict=True)][::-1]
     if not all(links[name]["seen"] for name in shifts):
-        legend.insert(0, Series("stays at the model's figure", np.zeros(0), "stays"))
+        legend.insert(0, sample("stays at the model's value", "stays"))
     title = "Shift in link axes, with 95 % intervals"
     return figure(title, "mm", "".join(parts), (WIDTH, TOP + height + BOTTOM), legend)
 
@@ -192,12 +171,12 @@ def _bars_of(
     name: str, shift: Array, spread: Array, seen: bool, top: float, across: Axis
 ) -> str:
     """Return a link's name, three bars and their intervals."""
-    note = "" if seen else " (stays at the model's figure)"
+    note = "" if seen else " (stays at the model's value)"
     numbers = ", ".join(
         f"{axis} {_signed(a)} ± {b:.1f}"
         for axis, a, b in zip(AXES, shift, spread, strict=True)
     )
-    parts = [element("title", text(f"{name}{note}: {numbers} mm"))]
+    parts = []
     for at, colour in enumerate(COLOURS):
         y = top + 0.5 * (ROW - 3.0 * BAR) + BAR * (at + 0.5)
         tip, *reach = (
@@ -205,10 +184,9 @@ def _bars_of(
         )
         zero = across.place(0.0)
         bar = np.array([[zero, y - 2], [tip, y - 2], [tip, y + 2], [zero, y + 2]])
-        whisker = path(np.array([[x, y] for x in reach]))
         style = colour if seen else "unseen"
         parts.append(element("path", d=f"{path(bar)}Z", class_=f"bar {style}"))
-        parts.append(element("path", d=whisker, class_=f"whisker {style}"))
+        parts.append(stroke(np.array([[x, y] for x in reach]), f"whisker {style}"))
     short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     words = element(
         "text",
@@ -218,27 +196,8 @@ def _bars_of(
         text_anchor="end",
         class_=None if seen else "unseen",
     )
-    return element("g", *parts, words)
-
-
-def _placed(points: Array, across: Axis, up: Axis) -> Array:
-    x, y = points[..., 0], points[..., 1]
-    return np.stack([_along(across, x), _along(up, y)], axis=-1)
-
-
-def _along(axis: Axis, values: Array) -> Array:
-    share = (values - axis.low) / (axis.high - axis.low)
-    placed: Array = axis.begin + share * (axis.end - axis.begin)
-    return placed
-
-
-def _both(error: Array) -> str:
-    return ", ".join(_signed(float(part), 2) for part in error)
+    return titled(f"{name}{note}: {numbers} mm", *parts, words)
 
 
 def _signed(value: float, digits: int = 1) -> str:
     return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _rms(errors: Array) -> float:
-    return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
