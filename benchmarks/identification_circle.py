@@ -25,30 +25,32 @@ import numpy as np
 import equipoise as eq
 from benchmarks.identification_poses import needed, robots
 from equipoise.arrays import Array
-from equipoise.identification.closed_circle import Score, known_after, score
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.measuring.measured_poses import MeasuredPoses
 from equipoise.identification.posing.candidates import pose_candidates
-from equipoise.identification.posing.design import choose_poses
-from equipoise.identification.posing.pose_information import (
-    predicted_poses,
-)
+from equipoise.identification.posing.design import choose_poses, predicted_poses
 from equipoise.identification.prior import (
     Prior,
     PriorBelief,
     default_prior,
     prior_belief,
 )
-from equipoise.identification.simulated_poses import (
+from equipoise.identification.rehearsal import (
+    Score,
     TrueRobot,
     draw_truth,
+    known_after,
     noise_of,
+    score,
     stand_in_poses,
     usual_encoders,
     usual_feet,
 )
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import link_columns, total_com
+from equipoise.identification.statics import (
+    MeasuredPoses,
+    link_columns,
+    standing_frames,
+    total_com,
+)
 
 COM_DEVIATION, TOTAL_SHARE = 0.01, 0.08
 CANDIDATES, NEW, CHOSEN = 1200, 200, (15, 30)

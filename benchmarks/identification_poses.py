@@ -24,20 +24,28 @@ import numpy as np
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.identification.estimate import estimate
-from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.posing.candidates import pose_candidates
-from equipoise.identification.posing.design import choose_poses
-from equipoise.identification.posing.optimal_choice import variances_after
-from equipoise.identification.posing.pose_information import (
-    com_functionals,
+from equipoise.identification.posing.design import (
+    choose_poses,
     information_rows,
     predicted_poses,
     reduced,
 )
-from equipoise.identification.prior import Prior, PriorBelief, prior_belief
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import equations, total_com
+from equipoise.identification.posing.optimal_choice import variances_after
+from equipoise.identification.prior import (
+    Prior,
+    PriorBelief,
+    com_functionals,
+    prior_belief,
+)
+from equipoise.identification.statics import (
+    FEET,
+    MeasuredPoses,
+    equations,
+    standing_frames,
+    total_com,
+)
 
 STEP = 2.0 * np.pi / 2**14
 NOISE = SensorNoise(force=0.5, torque=0.02, joint=STEP / np.sqrt(12.0))

@@ -65,7 +65,7 @@ def main() -> None:
 def measure(name: str, file: str) -> None:
     """Let a robot that is not as modelled stand in chosen poses; write a table."""
     import equipoise as eq
-    from equipoise.identification import simulated_poses as simulated
+    from equipoise.identification import rehearsal as simulated
     from equipoise.log.recordings.recording_of_csv import WRENCH_ORDER
     from equipoise.robot.joint_coordinates import degree_names, joint_positions
 

@@ -9,16 +9,17 @@ predicted in poses in which it never stood.
 import numpy as np
 
 import equipoise as eq
-from equipoise.identification.closed_circle import known_after, score
 from equipoise.identification.prior import prior_belief
-from equipoise.identification.simulated_poses import (
+from equipoise.identification.rehearsal import (
     draw_truth,
+    known_after,
     noise_of,
+    score,
     stand_in_poses,
     usual_encoders,
     usual_feet,
 )
-from equipoise.identification.standing_frames import standing_frames
+from equipoise.identification.statics import standing_frames
 
 robot = eq.load("mahru-1")
 doubt = eq.Prior(

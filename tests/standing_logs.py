@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.identification.measuring.balance_series import sole_views
-from equipoise.identification.measuring.measured_poses import FEET
+from equipoise.identification.statics import FEET
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import find_stance, sole_pose
 from equipoise.log.recordings.recording import MeasuredWrench, Recording

@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from equipoise.gait.motion import Motion, solve
     from equipoise.gait.plan import plan_walk
     from equipoise.identification.identified import Identified
-    from equipoise.identification.identify import identify_poses
-    from equipoise.identification.identify_log import identify
-    from equipoise.identification.measuring.measure import measured_poses
-    from equipoise.identification.measuring.measured_poses import MeasuredPoses
+    from equipoise.identification.identify import identify, identify_poses
+    from equipoise.identification.measuring.log_poses import measured_poses
     from equipoise.identification.noise import SensorNoise
     from equipoise.identification.posing.candidates import pose_candidates
     from equipoise.identification.posing.design import choose_poses
     from equipoise.identification.prior import Prior, default_prior
+    from equipoise.identification.statics import MeasuredPoses
     from equipoise.kinematics.com import (
         com,
         com_and_jacobian,
@@ -112,7 +111,7 @@ _HOMES = {
     "Identified": "identification.identified",
     "Imu": "simulation.sensors",
     "Material": "simulation.contacts",
-    "MeasuredPoses": "identification.measuring.measured_poses",
+    "MeasuredPoses": "identification.statics",
     "Measurement": "control.signals",
     "Motion": "gait.motion",
     "MujocoEngine": "simulation.mujoco_engine",
@@ -157,7 +156,7 @@ _HOMES = {
     "forward_dynamics": "dynamics.forward",
     "frame_jacobian": "kinematics.frames",
     "frame_pose": "kinematics.frames",
-    "identify": "identification.identify_log",
+    "identify": "identification.identify",
     "identify_poses": "identification.identify",
     "joint_positions": "robot.joint_coordinates",
     "limb_com_jacobian": "kinematics.limb_com",
@@ -165,7 +164,7 @@ _HOMES = {
     "limb_com_share_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
     "make_world": "simulation.world",
-    "measured_poses": "identification.measuring.measure",
+    "measured_poses": "identification.measuring.log_poses",
     "open_run": "log.open_run",
     "plan_walk": "gait.plan",
     "polygon_margin": "kinematics.support",

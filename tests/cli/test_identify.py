@@ -13,8 +13,7 @@ from identification.true_robots import TrueRobot, measure, random_poses, random_
 from said import Say
 
 import equipoise as eq
-from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
-from equipoise.identification.standing_frames import standing_frames
+from equipoise.identification.statics import FEET, MeasuredPoses, standing_frames
 from equipoise.kinematics.com import com
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 

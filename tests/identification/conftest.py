@@ -1,4 +1,4 @@
-"""What the tests of identification share."""
+"""Fixtures of the tests of identification."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ import pytest
 from identification.true_robots import NOISE, measure, random_poses, random_truth
 
 import equipoise as eq
-from equipoise.identification.measuring.measured_poses import FEET
 from equipoise.identification.noise import joint_lever
 from equipoise.identification.prior import default_prior, prior_belief
-from equipoise.identification.standing_frames import standing_frames
 from equipoise.identification.statics import (
+    FEET,
     cross_matrix,
     equations,
     link_columns,
+    standing_frames,
     wrench_transform,
 )
 from equipoise.kinematics.stance import sole_pose
@@ -28,7 +28,7 @@ def poses(mahru: eq.Robot) -> np.ndarray:
 
 
 def test_the_weight_acts_at_the_com(mahru, poses) -> None:
-    """Columns times the model's figures are weight and moment of Pinocchio's CoM."""
+    """Columns times the model's parameters are weight and moment of Pinocchio's CoM."""
     frames = standing_frames(mahru, poses)
     values = prior_belief(mahru, default_prior(mahru)).mean
     wrench = link_columns(frames) @ values[:-12]

@@ -1,4 +1,4 @@
-"""Robots whose figures differ from their models, measured by exact statics."""
+"""Robots whose parameters differ from their models, measured by exact statics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from scipy.spatial.transform import Rotation
 
 import equipoise as eq
 from equipoise.arrays import Array
-from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import link_columns, total_com, wrench_transform
+from equipoise.identification.statics import (
+    FEET,
+    MeasuredPoses,
+    link_columns,
+    standing_frames,
+    total_com,
+    wrench_transform,
+)
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 
@@ -40,7 +45,7 @@ class TrueRobot(NamedTuple):
 def random_truth(
     model: eq.Robot, rng: np.random.Generator, *, offsets: bool = True
 ) -> TrueRobot:
-    """Return a robot whose figures are off as the prior says."""
+    """Return a robot whose parameters are drawn from the prior."""
     belief: PriorBelief = prior_belief(model, PRIOR)
     away = np.clip(rng.standard_normal(len(belief.mean)), -3.0, 3.0)
     if not offsets:
@@ -78,7 +83,7 @@ def measure(
     samples: int = 100,
     noisy: bool = True,
     tilt: Array | None = None,
-    sideways: Array | None = None,
+    lateral: Array | None = None,
     **changes: Any,
 ) -> MeasuredPoses:
     """Return what sensors would show: statics, split at random between the feet.
@@ -90,7 +95,7 @@ def measure(
         samples: Of each pose.
         noisy: Whether sensors are.
         tilt: Of up against the soles, in x and y [rad], shape (n, 2).
-        sideways: Errors of the left sensor's force [N], shape (n, 2).
+        lateral: Lateral errors of the left sensor's force [N], shape (n, 2).
         **changes: To what is returned.
     """
     model = truth.model
@@ -101,11 +106,11 @@ def measure(
         lean = total[:, 2:3] * np.column_stack([tilt, np.zeros(len(q))])
         total[:, :3] += lean
         total[:, 3:] += np.cross(total_com(frames, truth.values), lean)
-    share = rng.uniform(0.3, 0.7, len(q))
+    fraction = rng.uniform(0.3, 0.7, len(q))
     inner = rng.standard_normal((len(q), 6)) * [20, 20, 0, 5, 5, 5]
     wrenches = {}
     for at, side in enumerate(FEET):
-        part = share if at == 0 else 1.0 - share
+        part = fraction if at == 0 else 1.0 - fraction
         # internal forces: feet push against each other, and the sum stays
         push = part[:, None] * total + (1 - 2 * at) * inner
         transform = wrench_transform(
@@ -117,8 +122,8 @@ def measure(
         if noisy:
             scatter = np.repeat([NOISE.force, NOISE.torque], 3) / np.sqrt(samples)
             wrench = wrench + scatter * rng.standard_normal((len(q), 6))
-        if at == 0 and sideways is not None:
-            wrench[:, :2] += sideways
+        if at == 0 and lateral is not None:
+            wrench[:, :2] += lateral
         wrenches[side] = wrench
     shown = np.array(q)
     if noisy:

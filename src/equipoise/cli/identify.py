@@ -93,7 +93,7 @@ class Identify:
                 "ROBOT and LOG are needed: equipoise identify ROBOT LOG"
             )
         from equipoise.identification.identified import figures
-        from equipoise.identification.identify_log import identify
+        from equipoise.identification.identify import identify
         from equipoise.identification.noise import SensorNoise
         from equipoise.log.folder import check_folder
         from equipoise.robot.load import load

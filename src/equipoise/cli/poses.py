@@ -13,8 +13,8 @@ from equipoise.cli.console import make_console, make_table, printable
 from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
-    from equipoise.identification.measuring.measured_poses import MeasuredPoses
     from equipoise.identification.posing.design import Design
+    from equipoise.identification.statics import MeasuredPoses
     from equipoise.robot.model import Robot
 
 
@@ -61,7 +61,7 @@ class Poses:
         from equipoise.errors import EquipoiseError
         from equipoise.identification.posing.candidates import pose_candidates
         from equipoise.identification.posing.design import choose_poses
-        from equipoise.identification.posing.self_collision import self_collision
+        from equipoise.identification.posing.pose_limits import self_collision
         from equipoise.robot.load import load
 
         if self.out is not None and self.out.exists() and not self.force:
@@ -104,8 +104,10 @@ class Poses:
     def _measured(self, robot: Robot) -> MeasuredPoses | None:
         if self.measured is None:
             return None
-        from equipoise.identification.measuring.measure import measured_poses
-        from equipoise.identification.measuring.pose_table import read_pose_table
+        from equipoise.identification.measuring.log_poses import (
+            measured_poses,
+            read_pose_table,
+        )
 
         table = read_pose_table(self.measured)
         return measured_poses(robot, table, table=True).poses
@@ -125,7 +127,7 @@ def _csv(robot: Robot, design: Design) -> str:
 
 
 def _print(robot: Robot, design: Design, notices: list[str], done: int) -> None:
-    from equipoise.identification.posing.tour import described_poses
+    from equipoise.identification.posing.design import described_poses
 
     numbers = (
         *("pose", "placement", "roll [°]", "pitch [°]", "yaw [°]", "CoM inside [mm]"),

@@ -1,4 +1,4 @@
-"""Figures that a body can have: mass above zero, its centre within its hull."""
+"""Physically possible parameters: positive mass, centre of mass within the hull."""
 
 from __future__ import annotations
 
@@ -19,66 +19,52 @@ from equipoise.robot.description import Link
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 
-# A link keeps at least this share of the mass that the model gives it.
+# A link keeps at least this fraction of its mass in the model.
 LEAST_MASS = 0.1
 # Directions in which hulls are measured.
 DIRECTIONS = 64
-# Bounds may be missed by this much [kg or kg m], and hold from here on, in units of
-# the prior.
+# Bounds may be missed by this much [kg or kg m], and are active from here on, in units
+# of the prior.
 ROUNDING, TIGHT = 1e-9, 1e-6
 
 
 class Consistent(NamedTuple):
-    """Best values that bodies can have.
+    """Best physically possible values.
 
     Attributes:
         mean: Masses, first moments and offsets, shape (nx,).
         held: Links that are at a bound.
-        unbounded: Links whose shapes are not known, or do not hold the model's own
-            centre of mass: nothing bounds theirs.
     """
 
     mean: Array
     held: tuple[str, ...]
-    unbounded: tuple[str, ...]
-
-
-class _Bounds(NamedTuple):
-    """rows x ≤ limits, and the link of each row."""
-
-    rows: Array
-    limits: Array
-    links: tuple[str, ...]
-    unbounded: tuple[str, ...]
 
 
 def consistent(robot: Robot, found: Estimate) -> Consistent:
-    """Return the best values among those that bodies can have.
+    """Return the best physically possible values.
 
-    If the best of all are possible, they stay. Otherwise the nearest possible ones are
-    taken, near as the data's and the prior's uncertainty sees it: a quadratic program.
-
-    Args:
-        robot: The robot as its file describes it.
-        found: The best values, and their uncertainty.
+    If the estimate is possible, it stays. Otherwise the nearest possible values are
+    taken, by the metric of the estimate's covariance: a quadratic program. The CoM of
+    a link is not bounded where its shapes are not known, or do not hold the model's
+    own CoM.
 
     Raises:
         EquipoiseError: If no possible values were found.
     """
-    bounds = _bounds(robot, found)
-    if np.all(bounds.rows @ found.mean <= bounds.limits + ROUNDING):
-        return Consistent(found.mean, (), bounds.unbounded)
+    bounds, most, links = _bounds(robot, found)
+    if np.all(bounds @ found.mean <= most + ROUNDING):
+        return Consistent(found.mean, ())
     from qpsolvers import solve_qp
 
     belief = found.belief
     stiffness = (found.directions * (1.0 + found.singular_values**2)) @ (
         found.directions.T
     )
-    in_units = bounds.rows @ belief.root
+    in_units = bounds @ belief.root
     size = np.linalg.norm(in_units, axis=1)
     rows = in_units / size[:, None]
-    limits = (bounds.limits - bounds.rows @ belief.mean) / size
-    # scaled, so that what the data know well does not drown the rest
+    limits = (most - bounds @ belief.mean) / size
+    # scaled, so that what the data determine well does not drown the rest
     scale = 1.0 / np.sqrt(np.diag(stiffness))
     step = solve_qp(
         stiffness * np.outer(scale, scale),
@@ -89,21 +75,21 @@ def consistent(robot: Robot, found: Estimate) -> Consistent:
     )
     if step is None:
         raise EquipoiseError(
-            f"{robot.name}: no masses and centres of mass that bodies can have fit "
-            "the measurements"
+            f"{robot.name}: no physically possible masses and centres of mass fit the "
+            "measurements"
         )
-    mean = belief.mean + belief.root @ (found.moved + scale * step)
-    tight = rows @ (found.moved + scale * step) > limits - TIGHT
-    held = dict.fromkeys(np.array(bounds.links)[tight].tolist())
-    return Consistent(mean, tuple(held), bounds.unbounded)
+    moved = found.moved + scale * step
+    tight = np.array(links)[rows @ moved > limits - TIGHT]
+    held = tuple(dict.fromkeys(tight.tolist()))
+    return Consistent(belief.mean + belief.root @ moved, held)
 
 
 def new_inertials(
     robot: Robot, mean: Array, links: tuple[str, ...]
 ) -> dict[str, Inertial]:
-    """Return the links' figures with identified masses and centres of mass.
+    """Return the links' inertials with identified masses and centres of mass.
 
-    Standing still says nothing of rotational inertia: about the centre of mass it
+    Standing still does not identify rotational inertia: about the centre of mass it
     stays, but for growing with the mass.
     """
     inertials = {}
@@ -120,31 +106,34 @@ def new_inertials(
     return inertials
 
 
-def _bounds(robot: Robot, found: Estimate) -> _Bounds:
-    names, size = found.belief.links, len(found.mean)
-    rows, limits, owners, unbounded = [], [], [], []
-    for at, name in enumerate(names):
-        first = PER_LINK * at
-        mass = found.belief.mean[first]
-        row = np.zeros(size)
-        row[first] = -1.0
-        rows.append(row)
-        limits.append(-LEAST_MASS * mass)
-        owners.append(name)
+def sphere_directions(count: int) -> Array:
+    """Return unit vectors evenly over a sphere (a Fibonacci spiral), (count, 3)."""
+    at = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * at / count
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * at
+    ring = np.sqrt(1.0 - z**2)
+    return np.column_stack([ring * np.cos(angle), ring * np.sin(angle), z])
+
+
+def _bounds(robot: Robot, found: Estimate) -> tuple[Array, Array, list[str]]:
+    """Return A and b of A x ≤ b, and the link of each row."""
+    rows: list[Array] = []
+    limits: list[float] = []
+    owners: list[str] = []
+    for at, name in enumerate(found.belief.links):
+        mass, *moment = found.belief.mean[PER_LINK * at : PER_LINK * at + PER_LINK]
+        planes = [[-1.0, 0.0, 0.0, 0.0]]
         hull = _hull(robot.description.link_by_name[name])
-        centre = found.belief.mean[first + 1 : first + PER_LINK] / mass
-        if hull is None or np.any(hull[:, :3] @ centre > hull[:, 3]):
-            unbounded.append(name)
-            continue
-        for *normal, reach in hull.tolist():
+        centre = np.array(moment) / mass
+        if hull is not None and np.all(hull[:, :3] @ centre <= hull[:, 3]):
             # n c ≤ d, times the mass: linear in mass and first moment
-            row = np.zeros(size)
-            row[first] = -reach
-            row[first + 1 : first + PER_LINK] = normal
-            rows.append(row)
-            limits.append(0.0)
-            owners.append(name)
-    return _Bounds(np.array(rows), np.array(limits), tuple(owners), tuple(unbounded))
+            planes += [[-reach, *normal] for *normal, reach in hull.tolist()]
+        block = np.zeros((len(planes), len(found.mean)))
+        block[:, PER_LINK * at : PER_LINK * at + PER_LINK] = planes
+        rows.append(block)
+        limits += [-LEAST_MASS * mass] + [0.0] * (len(planes) - 1)
+        owners += [name] * len(planes)
+    return np.concatenate(rows), np.array(limits), owners
 
 
 def _hull(link: Link) -> Array | None:
@@ -152,17 +141,6 @@ def _hull(link: Link) -> Array | None:
     shapes, _ = link_shapes(link)
     if not shapes or not all(shape_is_known(shape) for shape in shapes):
         return None
-    planes = []
-    for normal in _directions():
-        reach = max(float(support_point(shape, normal) @ normal) for shape in shapes)
-        planes.append([*normal, reach])
-    return np.array(planes)
-
-
-def _directions() -> Array:
-    """Return unit vectors all around, evenly (a Fibonacci spiral), shape (k, 3)."""
-    at = np.arange(DIRECTIONS) + 0.5
-    z = 1.0 - 2.0 * at / DIRECTIONS
-    angle = np.pi * (1.0 + np.sqrt(5.0)) * at
-    ring = np.sqrt(1.0 - z**2)
-    return np.column_stack([ring * np.cos(angle), ring * np.sin(angle), z])
+    normals = sphere_directions(DIRECTIONS)
+    reach = [max(float(support_point(s, n) @ n) for s in shapes) for n in normals]
+    return np.column_stack([normals, reach])

@@ -1,7 +1,8 @@
-"""Least squares with a prior, weights and doubt: what poses say about the unknowns."""
+"""Least squares with a prior: parameters, their covariance and identifiability."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,25 +10,45 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.identification.prior import PriorBelief
-from equipoise.identification.statics import WRENCH, Equations
+from equipoise.identification.statics import (
+    PER_LINK,
+    WRENCH,
+    Equations,
+    StandingFrames,
+    link_columns,
+)
 
 # A pose whose misfit is beyond what one in this many shows by chance counts less.
 OUTLIER_CHANCE = 0.001
 MOST_ROUNDS = 30
-SETTLED = 1e-6
+CONVERGED = 1e-6
 # Misfit that is larger than expected by less than this many standard deviations of
 # itself is chance.
-DOUBT = 3.0
+CHANCE_DEVIATIONS = 3.0
 # A pose that counts for less than this is an outlier.
 HALF = 0.5
-# Forces sideways and torque about the vertical, which masses do not move; then weight
-# and tipping torques, which they do. And the group of each.
+# Lateral forces and torque about the vertical, which do not depend on masses; then
+# weight and tipping torques, which do. And the group of each.
 ORDER = np.array([0, 1, 5, 2, 3, 4])
 GROUP = np.array([0, 0, 0, 1, 1, 1])
+# Parameters of a link, in order.
+UNKNOWNS = ("m", "m x", "m y", "m z")
+# Directions this much weaker than the strongest are rounding errors.
+ROUNDING = 1e-9
+# Coefficients below this fraction of the largest are left out of a combination.
+SMALL = 1e-6
+# A link is observed if the standard deviation of its centre of mass falls below this
+# fraction of the prior's; links whose errors correlate by more than this are one group.
+OBSERVED, CORRELATED = 0.5, 0.9
 
 
 class NoiseScale(NamedTuple):
-    """Misfit over noise of the sensors, at least one."""
+    """Misfit over sensor noise, at least one.
+
+    Attributes:
+        sideways: Lateral forces, which determine offsets.
+        upright: Weight and tipping torques, which determine masses.
+    """
 
     sideways: float
     upright: float
@@ -35,23 +56,22 @@ class NoiseScale(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The unknowns after the data were seen.
+    """The parameters after the measurements.
 
     Attributes:
-        belief: The unknowns before.
+        belief: The parameters before.
         moved: Best values in units of the prior, away from it, shape (nx,).
         mean: Best values, shape (nx,).
-        covariance: Of the best values, shape (nx, nx).
-        known: Share of each direction of ``directions`` that comes from the data, not
-            from the prior, from 1 down to 0, shape (nx,).
-        singular_values: How much better than the prior the data know each direction,
+        covariance: Covariance of the best values, shape (nx, nx).
+        known: Fraction of each direction of ``directions`` that comes from the data,
+            not from the prior, from 1 down to 0, shape (nx,).
+        singular_values: Prior standard deviation of each direction over the data's,
             shape (nx,).
-        directions: Of the unknowns in units of their prior, columns, (nx, nx).
-        weights: Of the poses; less than one where a pose does not fit, shape (n,).
-        noise_scale: By how much misfits are larger than the sensors' noise explains,
-            at least one: in weight and tipping, which tell of masses, and sideways,
-            which tells of offsets. Uncertainties are widened by it.
-        residuals: Of the equations [N, Nm], shape (n, 6).
+        directions: Columns, in units of the prior, shape (nx, nx).
+        weights: Weights of the poses; less than one where a pose does not fit, (n,).
+        noise_scale: Factors by which misfits exceed the sensors' noise, at least one;
+            uncertainties are widened by them.
+        residuals: Residuals of the equations [N, Nm], shape (n, 6).
     """
 
     belief: PriorBelief
@@ -67,16 +87,16 @@ class Estimate:
 
 
 def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> Estimate:
-    """Return the unknowns that fit data and prior best, with their uncertainty.
+    """Return the parameters that fit data and prior best, with their covariance.
 
-    Misfits are weighted by how the measurements scatter; poses that fit badly count
+    Misfits are weighted by the measurements' covariances; poses that fit badly count
     less (Huber's weights), and if all fit worse than the noise explains, the noise is
-    taken to be as large as they say.
+    taken to be as large as their misfits.
 
     Args:
-        equations: Of n poses.
-        covariances: Of their right-hand sides, shape (n, 6, 6).
-        belief: The unknowns before.
+        equations: Equations of n poses.
+        covariances: Covariances of their right-hand sides, shape (n, 6, 6).
+        belief: The parameters before.
     """
     from scipy.special import chdtri
 
@@ -86,44 +106,34 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
     limit = float(np.sqrt(chdtri(WRENCH, OUTLIER_CHANCE)))
     weights, scales, moved = np.ones(len(right)), np.ones(2), np.zeros(len(belief.mean))
     for _ in range(MOST_ROUNDS):
-        shares = np.sqrt(weights)[:, None] / scales[GROUP]
-        scaled = design * shares[..., None]
+        factors = np.sqrt(weights)[:, None] / scales[GROUP]
         before = moved
-        moved, taken = _quick_fit(scaled, wanted * shares)
+        moved, taken = _quick_fit(design * factors[..., None], wanted * factors)
         misfit = wanted - design @ moved
         scales = _noise_scales(misfit, weights, taken)
         size = np.linalg.norm(misfit / scales[GROUP], axis=1)
         weights = np.minimum(1.0, limit / np.maximum(size, 1e-300))
-        if np.abs(moved - before).max() < SETTLED:
+        if np.abs(moved - before).max() < CONVERGED:
             break
-    shares = np.sqrt(weights)[:, None] / scales[GROUP]
-    scaled = design * shares[..., None]
-    fit = _fit(scaled.reshape(-1, design.shape[2]), (wanted * shares).reshape(-1))
-    moved = fit.moved
-    spread = belief.root @ fit.shrunk
+    factors = np.sqrt(weights)[:, None] / scales[GROUP]
+    scaled = design * factors[..., None]
+    moved, singular, directions = _fit(
+        scaled.reshape(-1, design.shape[2]), (wanted * factors).reshape(-1)
+    )
+    root = belief.root @ (directions / np.sqrt(1.0 + singular**2))
     mean = belief.mean + belief.root @ moved
     return Estimate(
         belief=belief,
         moved=moved,
         mean=mean,
-        covariance=spread @ spread.T,
-        known=fit.singular_values**2 / (1.0 + fit.singular_values**2),
-        singular_values=fit.singular_values,
-        directions=fit.directions,
+        covariance=root @ root.T,
+        known=singular**2 / (1.0 + singular**2),
+        singular_values=singular,
+        directions=directions,
         weights=weights,
         noise_scale=NoiseScale(sideways=float(scales[0]), upright=float(scales[1])),
         residuals=equations.right - equations.matrix @ mean,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """Best values in units of the prior; ``shrunk`` is a root of their covariance."""
-
-    moved: Array
-    singular_values: Array
-    directions: Array
-    shrunk: Array
 
 
 def information_root(rows: Array) -> Array | None:
@@ -140,29 +150,23 @@ def information_root(rows: Array) -> Array | None:
 
 
 def _quick_fit(design: Array, wanted: Array) -> tuple[Array, Array]:
-    """Return the same u by normal equations, good enough to find the weights.
+    """Return u by normal equations, and the fraction of each equation that it uses.
 
-    Args:
-        design: Shape (n, 6, nx).
-        wanted: Shape (n, 6).
-
-    Returns:
-        u, and how much of each equation it has used up, shape (n, 6).
+    Good enough to find the weights; shapes are (nx,) and (n, 6).
     """
     rows = design.reshape(-1, design.shape[2])
     root = information_root(rows)
     if root is None:
-        fit = _fit(rows, wanted.reshape(-1))
-        return fit.moved, np.sum((design @ fit.shrunk) ** 2, axis=2)
+        moved, singular, directions = _fit(rows, wanted.reshape(-1))
+        used = design @ (directions / np.sqrt(1.0 + singular**2))
+        return moved, np.sum(used**2, axis=2)
     spread = np.linalg.solve(root, rows.T)
-    moved = np.linalg.solve(root.T, spread @ wanted.reshape(-1))
-    return np.asarray(moved, np.float64), np.sum(spread**2, axis=0).reshape(
-        wanted.shape
-    )
+    best = np.asarray(np.linalg.solve(root.T, spread @ wanted.reshape(-1)), np.float64)
+    return best, np.sum(spread**2, axis=0).reshape(wanted.shape)
 
 
-def _fit(design: Array, wanted: Array) -> _Fit:
-    """Return the u that minimises |design u - wanted|² + |u|²."""
+def _fit(design: Array, wanted: Array) -> tuple[Array, Array, Array]:
+    """Return u that minimises |design u - wanted|² + |u|², with σ and V of the SVD."""
     # the triangular factor has all that is needed, and few rows
     triangle: Array = np.linalg.qr(np.column_stack([design, wanted]), mode="r")  # type: ignore[assignment]
     left, values, right = np.linalg.svd(triangle[:, :-1], full_matrices=True)
@@ -173,16 +177,13 @@ def _fit(design: Array, wanted: Array) -> _Fit:
     shared = min(left.shape[1], size)
     projected[:shared] = (left.T @ triangle[:, -1])[:shared]
     moved = right.T @ (singular / (1.0 + singular**2) * projected)
-    return _Fit(moved, singular, right.T, right.T / np.sqrt(1.0 + singular**2))
+    return moved, singular, right.T
 
 
 def _noise_scales(misfit: Array, weights: Array, taken: Array) -> Array:
-    """Return by how much misfits are larger than expected, never less than one.
+    """Return the factors by which misfits exceed the noise, never less than one.
 
-    Args:
-        misfit: In units of the noise, shape (n, 6).
-        weights: Of the poses, shape (n,).
-        taken: How much of each equation the fit has used up, shape (n, 6).
+    ``misfit`` is in units of the noise, ``taken`` what :func:`_quick_fit` uses, (n, 6).
     """
     scales = np.ones(2)
     for group in range(2):
@@ -192,17 +193,155 @@ def _noise_scales(misfit: Array, weights: Array, taken: Array) -> Array:
         if free < np.sum(rows):
             continue
         square = float(np.sum(weights[:, None] * misfit[:, rows] ** 2)) / free
-        if square > 1.0 + DOUBT * np.sqrt(2.0 / free):
+        if square > 1.0 + CHANCE_DEVIATIONS * np.sqrt(2.0 / free):
             scales[group] = np.sqrt(square)
     return scales
 
 
 def _whitened(equations: Equations, covariances: Array) -> tuple[Array, Array]:
-    """Return equations in units of the noise: sideways ones first, then the others.
+    """Return equations in units of the noise: lateral ones first, then the others.
 
-    The others are those that are left when the sideways ones are known.
+    The others are those that are left when the lateral ones are known.
     """
     root = np.linalg.cholesky(covariances[:, ORDER][:, :, ORDER])
     matrix = np.linalg.solve(root, equations.matrix[:, ORDER])
     right = np.linalg.solve(root, equations.right[:, ORDER, None])[..., 0]
     return matrix, right
+
+
+class LinkDeviation(NamedTuple):
+    """Standard deviations of a link's centre of mass.
+
+    Attributes:
+        link: Name.
+        before: Prior standard deviations [m], shape (3,).
+        after: Standard deviations with the data [m], shape (3,).
+    """
+
+    link: str
+    before: Array
+    after: Array
+
+    @property
+    def observed(self) -> bool:
+        """Whether the data determine any of its coordinates better than the prior."""
+        return bool(np.any(self.after < OBSERVED * self.before))
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """Parameters that poses identify, and those that they do not.
+
+    Attributes:
+        unknowns: Number of the links' parameters.
+        rank: Number of their combinations that standing still identifies without noise.
+        known: Number of directions that the data determine better than the prior,
+            offsets included.
+        condition: Strongest direction over the weakest of ``rank``.
+        combinations: The combinations, as formulas.
+        at_prior: Links whose centres of mass stay where the model has them.
+        groups: Links that cannot be separated: only their sum is identifiable.
+    """
+
+    unknowns: int
+    rank: int
+    known: int
+    condition: float
+    combinations: tuple[str, ...]
+    at_prior: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+
+
+def identifiability(frames: StandingFrames, found: Estimate) -> Identifiability:
+    """Return what the poses of an estimate identify."""
+    names = found.belief.links
+    count = PER_LINK * len(names)
+    columns = link_columns(frames).reshape(-1, count)
+    rows = columns @ found.belief.root[:count, :count]
+    values = np.linalg.svd(rows, compute_uv=False)
+    strongest = float(values[0]) if len(values) else 0.0
+    rank = int(np.sum(values > ROUNDING * strongest))
+    return Identifiability(
+        unknowns=count,
+        rank=rank,
+        known=int(np.sum(found.singular_values > 1.0)),
+        condition=strongest / float(values[rank - 1]) if rank else np.inf,
+        combinations=_combinations(columns, names, rank),
+        at_prior=tuple(own.link for own in link_deviations(found) if not own.observed),
+        groups=_groups(found),
+    )
+
+
+def link_deviations(found: Estimate) -> tuple[LinkDeviation, ...]:
+    """Return the standard deviations of each link's centre of mass."""
+    belief = found.belief
+    prior = belief.root @ belief.root.T
+    deviations = []
+    for at, name in enumerate(belief.links):
+        before = _com_covariance(belief.mean, prior, at)
+        after = _com_covariance(found.mean, found.covariance, at)
+        parts = (np.sqrt(np.diag(part)) for part in (before, after))
+        deviations.append(LinkDeviation(name, *parts))
+    return tuple(deviations)
+
+
+def _com_covariance(mean: Array, covariance: Array, link: int) -> Array:
+    """Return the covariance of a link's centre of mass c = h / m [m²], (3, 3)."""
+    gradient = _com_gradient(mean, link)
+    here = slice(PER_LINK * link, PER_LINK * link + PER_LINK)
+    return np.asarray(gradient @ covariance[here, here] @ gradient.T)
+
+
+def _com_gradient(mean: Array, link: int) -> Array:
+    mass, *moment = mean[PER_LINK * link : PER_LINK * link + PER_LINK]
+    return np.column_stack([-np.array(moment) / mass**2, np.eye(3) / mass])
+
+
+def _combinations(rows: Array, names: Sequence[str], rank: int) -> tuple[str, ...]:
+    """Return independent combinations of parameters in the equations.
+
+    Columns are taken one by one while they are independent (QR with pivoting); the
+    others are sums of these, and go with them [Gautier1991].
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    def unknown(column: int) -> str:
+        link, which = divmod(column, PER_LINK)
+        return f"{UNKNOWNS[which]}({names[link]})"
+
+    _, triangle, order = qr(rows, mode="economic", pivoting=True)
+    if rank == 0:
+        return ()
+    sums = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
+    found = []
+    for at in np.argsort(order[:rank]):
+        parts = [unknown(int(order[at]))]
+        for other in np.flatnonzero(np.abs(sums[at]) > SMALL * np.abs(sums).max()):
+            factor = float(sums[at, other])
+            sign = "-" if factor < 0.0 else "+"
+            parts.append(
+                f"{sign} {abs(factor):.4g} {unknown(int(order[rank + other]))}"
+            )
+        found.append(" ".join(parts))
+    return tuple(found)
+
+
+def _groups(found: Estimate) -> tuple[tuple[str, ...], ...]:
+    """Return links whose errors nearly cancel, joined with those of their partners."""
+    from scipy.sparse.csgraph import connected_components
+
+    names = found.belief.links
+    whitened = []
+    for link in range(len(names)):
+        root = np.linalg.cholesky(_com_covariance(found.mean, found.covariance, link))
+        whitened.append(np.linalg.solve(root, _com_gradient(found.mean, link)))
+    together = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for one in range(len(names)):
+        left = whitened[one] @ found.covariance[PER_LINK * one :][:PER_LINK]
+        for other in range(one):
+            here = slice(PER_LINK * other, PER_LINK * other + PER_LINK)
+            shared = left[:, here] @ whitened[other].T
+            together[one, other] = np.linalg.norm(shared, 2) > CORRELATED
+    count, label = connected_components(together, directed=False)
+    groups = [tuple(np.array(names)[label == at].tolist()) for at in range(count)]
+    return tuple(group for group in groups if len(group) > 1)

@@ -1,4 +1,4 @@
-"""Does the identified model predict poses that it has not seen?"""
+"""Cross-validation: the identified model's errors in poses that were left out."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.level import LEVEL_SOLES, Level
-from equipoise.identification.measuring.measured_poses import MeasuredPoses
-from equipoise.identification.standing_frames import StandingFrames
+from equipoise.identification.noise import LEVEL_SOLES, Level
 from equipoise.identification.statics import (
     PER_LINK,
+    MeasuredPoses,
+    StandingFrames,
     offset_columns,
     total_com,
     total_wrench,
 )
 
 MOST_FOLDS = 5
-# Draws of the bootstrap, and the chance that an improvement is none.
+# Draws of the bootstrap, and the probability that an improvement is chance.
 DRAWS, CHANCE = 4000, 0.05
 
 
 class Reduction(NamedTuple):
-    """By how much an RMS error is smaller.
+    """Reduction of an RMS error.
 
     Attributes:
-        share: Of the error; negative if it is larger.
-        interval: In which the share lies with 95 % probability.
+        share: Fraction of the error; negative if it grows.
+        interval: 95 % interval of this fraction.
     """
 
     share: float
@@ -45,14 +45,14 @@ class HeldOut(NamedTuple):
     """Errors of the centre of pressure in poses that were left out.
 
     Attributes:
-        folds: How many parts the poses were cut into; each was left out once.
-        before: Of the original model, forward and to the left [m], shape (n, 2).
-        offsets_only: Of the original model with sensors' offsets that were identified
-            without the pose [m], shape (n, 2).
-        after: Of models and offsets that were identified without the pose, likewise.
+        folds: Number of parts of the poses; each was left out once.
+        before: Errors of the original model, forward and to the left [m], (n, 2).
+        offsets_only: Errors of the original model with sensor offsets that were
+            identified without the pose [m], shape (n, 2).
+        after: Errors of models and offsets that were identified without the pose.
         reduction: From the original model to the identified one.
-        over_offsets: From the original model with offsets to the identified one: what
-            the masses do.
+        over_offsets: From the original model with offsets to the identified one: the
+            effect of the masses.
     """
 
     folds: int
@@ -97,22 +97,22 @@ def held_out(
 ) -> HeldOut:
     """Leave out one part of the poses after the other, and predict it.
 
-    Parts are stretches of neighbours, since these are most alike.
+    Parts are runs of neighbours, since these are most alike.
 
     Args:
-        poses: What was measured.
-        frames: Of these poses.
+        poses: The measured poses.
+        frames: Their level frames.
         original: Masses and first moments of the original model, no offsets, (nx,).
-        level: How level the soles stood, as all poses together tell.
-        fit: Identifies with the poses of some rows only; returns masses, first moments
+        level: Level of the soles, from all poses together.
+        fit: Identifies from the poses of some rows only; returns masses, first moments
             and offsets, shape (nx,).
-        fits_of_offsets: The same, but for masses, which stay, each with the level that
-            it takes; the one that predicts best counts.
-        seed: Of the bootstrap.
+        fits_of_offsets: The same for offsets only, each with the level that it
+            assumes; the one that predicts best counts.
+        seed: Seed of the bootstrap.
     """
     count = len(poses)
     folds = min(MOST_FOLDS, count)
-    # without sensors' offsets nobody could tell a tilt from forces sideways
+    # without sensor offsets a tilt cannot be separated from lateral forces
     before = cop_errors(poses, frames, original, LEVEL_SOLES)
 
     def left_out(fitted: Fit, level: Level) -> Array:
@@ -140,25 +140,18 @@ def cop_errors(
 ) -> Array:
     """Return predicted minus measured centre of pressure [m], shape (n, 2).
 
-    The CoM is above it along the line of force, as far as forces sideways come from
-    soles that are not level.
-
-    Args:
-        poses: What was measured.
-        frames: Of these poses.
-        mean: Masses, first moments and offsets, shape (nx,).
-        level: How level the soles stood.
+    The CoM is above it along the line of force, as far as lateral forces come from
+    soles that are not level; ``mean`` are masses, first moments and offsets, (nx,).
     """
     offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
     total = total_wrench(frames, poses) - offsets
     measured = np.stack([-total[:, 4], total[:, 3]], axis=1) / total[:, 2:3]
     centre = total_com(frames, mean)
-    error: Array = centre[:, :2] - centre[:, 2:] * level.leaning(total) - measured
-    return error
+    return np.asarray(centre[:, :2] - centre[:, 2:] * level.leaning(total) - measured)
 
 
 def _reduction(before: Array, after: Array, seed: int) -> Reduction:
-    """Return a reduction and where it lies, by drawing poses again and again."""
+    """Return a reduction and its bootstrap interval."""
     rng = np.random.default_rng(seed)
     draws = rng.integers(0, len(before), (DRAWS, len(before)))
     squares = [

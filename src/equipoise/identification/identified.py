@@ -1,4 +1,4 @@
-"""What was identified: links with intervals, offsets, and whether it is better."""
+"""Results of an identification: links with intervals, offsets, and validation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.identification.estimate import Estimate
+from equipoise.identification.estimate import (
+    Estimate,
+    Identifiability,
+    link_deviations,
+)
 from equipoise.identification.held_out import HeldOut
-from equipoise.identification.identifiability import Identifiability, LinkSight
-from equipoise.identification.level import Level
-from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
-from equipoise.identification.statics import PER_FOOT, PER_LINK
+from equipoise.identification.noise import Level
+from equipoise.identification.statics import (
+    FEET,
+    PER_FOOT,
+    PER_LINK,
+    MeasuredPoses,
+    com_gradient,
+)
 from equipoise.kinematics.frames import frame_pose
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -27,13 +35,13 @@ class LinkFound(NamedTuple):
 
     Attributes:
         link: Name.
-        mass_before: In the model [kg].
-        mass: Identified [kg].
+        mass_before: Mass in the model [kg].
+        mass: Identified mass [kg].
         mass_95: Half the width of its 95 % interval [kg].
-        com_before: In link coordinates, in the model [m], shape (3,).
-        com: Identified [m], shape (3,).
+        com_before: CoM in the model, in link coordinates [m], shape (3,).
+        com: Identified CoM [m], shape (3,).
         com_95: Half the widths of the coordinates' 95 % intervals [m], shape (3,).
-        seen: Whether the data say more about it than the prior.
+        seen: Whether the data determine it better than the prior.
     """
 
     link: str
@@ -48,26 +56,26 @@ class LinkFound(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What a robot's log says about its masses.
+    """A robot's masses and centres of mass, identified from a log.
 
     Attributes:
         original: The robot as its file describes it.
         robot: The same with identified masses and centres of mass.
-        poses: What was measured.
+        poses: The measured poses.
         links: Every link with mass.
-        offsets: Of the sensors, by side: force and torque in sole axes [N, Nm], (6,).
+        offsets: Sensor offsets by side: force and torque in sole axes [N, Nm], (6,).
         offsets_95: Half the widths of their 95 % intervals, likewise.
-        offset_sum: Force offset of both sensors together [N], shape (3,): known better
-            than either where the feet stay where they are.
+        offset_sum: Force offset of both sensors together [N], shape (3,): determined
+            better than either where the feet do not move.
         offset_sum_95: Half the widths of its 95 % intervals [N], shape (3,).
-        mass: Total [kg].
+        mass: Total mass [kg].
         mass_95: Half the width of its 95 % interval [kg].
         estimate: All best values with their covariance, before bounds.
-        level: How level the soles were taken to stand.
-        can_tell: What the poses can tell at all.
+        level: Standard deviations of the soles' tilt and of lateral forces.
+        can_tell: What the poses can identify.
         held_out: Errors in poses that were left out.
-        held_links: Links whose figures lie at the edge of what a body can have.
-        notices: What was mended, assumed or noticed, a sentence each.
+        held_links: Links whose parameters lie at a physical bound.
+        notices: Corrections, assumptions and anomalies, a sentence each.
     """
 
     original: Robot
@@ -94,7 +102,7 @@ class Identified:
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence."""
+        """The result in one sentence."""
         held = self.held_out
         what = f"{1e3 * held.rms_before:.1f} mm to {1e3 * held.rms_after:.1f} mm"
         name = self.original.name
@@ -116,35 +124,25 @@ class Identified:
         )
 
 
-def links_found(
-    robot: Robot, estimate: Estimate, mean: Array, sights: tuple[LinkSight, ...]
-) -> tuple[LinkFound, ...]:
-    """Return every link before and after.
-
-    Args:
-        robot: The robot as its file describes it.
-        estimate: The best values with their covariance.
-        mean: The best values within bounds, shape (nx,).
-        sights: How well links are seen.
-    """
+def links_found(robot: Robot, estimate: Estimate, mean: Array) -> tuple[LinkFound, ...]:
+    """Return every link before and after; ``mean`` are the values within bounds."""
     deviation = np.sqrt(np.diag(estimate.covariance))
     found = []
-    for at, sight in enumerate(sights):
+    for at, own in enumerate(link_deviations(estimate)):
         first = PER_LINK * at
-        old = robot.description.link_by_name[sight.link].inertial
+        old = robot.description.link_by_name[own.link].inertial
         if old is None:
             continue
-        mass = float(mean[first])
         found.append(
             LinkFound(
-                sight.link,
+                own.link,
                 old.mass,
-                mass,
+                float(mean[first]),
                 float(WIDTH_95 * deviation[first]),
                 old.com_in_link,
-                mean[first + 1 : first + PER_LINK] / mass,
-                WIDTH_95 * sight.after,
-                sight.seen,
+                mean[first + 1 : first + PER_LINK] / mean[first],
+                WIDTH_95 * own.after,
+                own.observed,
             )
         )
     return tuple(found)
@@ -155,27 +153,24 @@ def offsets_found(estimate: Estimate, mean: Array) -> tuple[dict[Side, Array], .
     deviation = WIDTH_95 * np.sqrt(np.diag(estimate.covariance))
     first = PER_LINK * len(estimate.belief.links)
     return tuple(
-        {
-            side: values[first + PER_FOOT * at : first + PER_FOOT * (at + 1)]
-            for at, side in enumerate(FEET)
-        }
+        dict(zip(FEET, values[first:].reshape(-1, PER_FOOT), strict=True))
         for values in (mean, deviation)
     )
 
 
 def offset_sum_found(estimate: Estimate, mean: Array) -> tuple[Array, Array]:
-    """Return both sensors' force offsets together, and half the 95 % widths [N]."""
+    """Return the sum of both force offsets, and half the 95 % widths [N]."""
     first = PER_LINK * len(estimate.belief.links)
     lever = np.zeros((3, len(mean)))
     for at in range(len(FEET)):
         lever[:, first + PER_FOOT * at : first + PER_FOOT * at + 3] = np.eye(3)
-    scatter = np.diag(lever @ estimate.covariance @ lever.T)
-    return lever @ mean, WIDTH_95 * np.sqrt(scatter)
+    variance = np.diag(lever @ estimate.covariance @ lever.T)
+    return lever @ mean, WIDTH_95 * np.sqrt(variance)
 
 
 def figures(found: Identified) -> dict[str, Any]:
-    """Return what was found as plain data, for ``summary.json``."""
-    tell, held = found.can_tell, found.held_out
+    """Return the results as plain data, for ``summary.json``."""
+    identifiable, held = found.can_tell, found.held_out
     return {
         "verb": "identify",
         "robot": found.original.name,
@@ -227,13 +222,13 @@ def figures(found: Identified) -> dict[str, Any]:
             }
         },
         "identifiable": {
-            "unknowns": tell.unknowns,
-            "rank": tell.rank,
-            "known_better_than_prior": tell.known,
-            "condition": tell.condition,
-            "combinations": list(tell.combinations),
-            "at_prior": list(tell.at_prior),
-            "not_told_apart": [list(group) for group in tell.groups],
+            "unknowns": identifiable.unknowns,
+            "rank": identifiable.rank,
+            "known_better_than_prior": identifiable.known,
+            "condition": identifiable.condition,
+            "combinations": list(identifiable.combinations),
+            "at_prior": list(identifiable.at_prior),
+            "not_told_apart": [list(group) for group in identifiable.groups],
         },
         "level": {
             "tilt_rad": found.level.tilt,
@@ -247,22 +242,11 @@ def figures(found: Identified) -> dict[str, Any]:
 
 
 def _standing_com_covariance(found: Identified) -> Array:
-    """Return how the CoM of the standing robot scatters [m²], in the world, (3, 3)."""
-    robot, mean = found.original, found.estimate.mean
-    links = mean[: PER_LINK * len(found.estimate.belief.links)].reshape(-1, PER_LINK)
+    """Return the covariance of the standing robot's CoM in the world [m²], (3, 3)."""
+    robot, estimate = found.original, found.estimate
     poses = np.array(
-        [
-            frame_pose(robot, robot.standing, name)
-            for name in found.estimate.belief.links
-        ]
+        [frame_pose(robot, robot.standing, name) for name in estimate.belief.links]
     )
-    mass = links[:, 0].sum()
-    moment = links[:, 0] @ poses[:, :3, 3]
-    moment += np.einsum("lij,lj->i", poses[:, :3, :3], links[:, 1:])
-    lever = np.zeros((3, len(mean)))
-    for at, pose in enumerate(poses):
-        first = PER_LINK * at
-        lever[:, first] = (pose[:3, 3] - moment / mass) / mass
-        lever[:, first + 1 : first + PER_LINK] = pose[:3, :3] / mass
-    scatter: Array = lever @ found.estimate.covariance @ lever.T
-    return scatter
+    arms = poses[None, :, :3][..., [3, 0, 1, 2]]
+    gradient = com_gradient(arms, estimate.mean)[0]
+    return np.asarray(gradient @ estimate.covariance @ gradient.T)

@@ -1,8 +1,11 @@
-"""From measured poses to a corrected robot."""
+"""From a log, or measured poses, to a corrected robot."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +13,8 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
-from equipoise.identification.estimate import Estimate, estimate
+from equipoise.identification.estimate import Estimate, estimate, identifiability
 from equipoise.identification.held_out import held_out
-from equipoise.identification.identifiability import identifiability, link_sights
 from equipoise.identification.identified import (
     WIDTH_95,
     Identified,
@@ -20,9 +22,18 @@ from equipoise.identification.identified import (
     offset_sum_found,
     offsets_found,
 )
-from equipoise.identification.level import LEVEL_SOLES, Level, standing_scatter
-from equipoise.identification.measuring.measured_poses import MeasuredPoses
-from equipoise.identification.noise import SensorNoise, covariances
+from equipoise.identification.measuring.log_poses import (
+    measured_poses,
+    measured_poses_of_run,
+    read_pose_table,
+)
+from equipoise.identification.noise import (
+    LEVEL_SOLES,
+    Level,
+    SensorNoise,
+    covariances,
+    level_of_soles,
+)
 from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import (
     Prior,
@@ -30,15 +41,81 @@ from equipoise.identification.prior import (
     default_prior,
     prior_belief,
 )
-from equipoise.identification.standing_frames import check_standing, standing_frames
-from equipoise.identification.statics import PER_LINK, Equations, equations
+from equipoise.identification.statics import (
+    PER_LINK,
+    Equations,
+    MeasuredPoses,
+    check_standing,
+    equations,
+    standing_frames,
+)
+from equipoise.log.open_run import read_recording
+from equipoise.log.run import Run
+from equipoise.robot.model import Robot
 
-# Fewer poses than this say nothing that could be checked on others.
+# With fewer poses than this none is left for validation.
 FEWEST = 3
 # A total mass so many standard deviations away is a surprise.
 SURPRISE = 3.0
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
+MISFITS = {"sideways": "lateral forces", "upright": "weight and tipping torques"}
+
+
+def identify(
+    robot: Robot,
+    log: Path | str | Run,
+    *,
+    table: bool = False,
+    units: Mapping[str, str] | None = None,
+    wrench_frames: Mapping[str, str] | None = None,
+    free_mass: bool = False,
+    noise: SensorNoise | None = None,
+    level: float | None = None,
+    prior: Prior | None = None,
+    seed: int = 0,
+) -> Identified:
+    """Return a robot's true centres of mass, with their uncertainty, from a log.
+
+    Args:
+        robot: The robot as its file describes it.
+        log: A log of joint angles and both feet's wrenches (CSV, MCAP, ROS 2 bag, or
+            the folder of a run), in which the robot stands still now and then; or a
+            run.
+        table: Whether the log is a CSV table of poses, a row each.
+        units: Units of the log where they are not SI, as ``{"angle": "deg"}``.
+        wrench_frames: Frames of wrenches, by topic or column name, where the log's own
+            are wrong or missing.
+        free_mass: Whether the robot may weigh much more or less than its model.
+        noise: Standard deviations of the sensors; estimated from the log by default.
+        level: Standard deviation of the soles' tilt against the level [rad]; estimated
+            from lateral forces by default.
+        prior: Standard deviations of the model's parameters;
+            :func:`~equipoise.identification.prior.default_prior` by default.
+        seed: Seed of the bootstrap that judges the improvement.
+
+    Raises:
+        EquipoiseError: If the log does not fit the robot, or is not sufficient.
+    """
+    if isinstance(log, Run):
+        extracted = measured_poses_of_run(log, free_mass=free_mass)
+    else:
+        extracted = measured_poses(
+            robot,
+            read_pose_table(Path(log)) if table else read_recording(log),
+            table=table,
+            units=units,
+            wrench_frames=wrench_frames,
+            free_mass=free_mass,
+        )
+    noise = noise or extracted.noise
+    return identify_poses(
+        extracted.poses,
+        noise=noise if level is None else replace(noise, level=level),
+        prior=prior,
+        seed=seed,
+        notices=extracted.notices,
+    )
 
 
 @one_thread
@@ -50,14 +127,15 @@ def identify_poses(
     seed: int = 0,
     notices: tuple[str, ...] = (),
 ) -> Identified:
-    """Return masses and centres of mass of all links, with what is known of them.
+    """Return masses and centres of mass of all links, with their uncertainty.
 
     Args:
-        poses: What was measured.
-        noise: Of the sensors.
-        prior: How far the model may be off; :func:`default_prior` unless given.
-        seed: Of the bootstrap that judges the improvement.
-        notices: Sentences to hand on.
+        poses: The measured poses.
+        noise: Standard deviations of the sensors.
+        prior: Standard deviations of the model's parameters; :func:`default_prior` by
+            default.
+        seed: Seed of the bootstrap that judges the improvement.
+        notices: Sentences to include in the result.
 
     Raises:
         EquipoiseError: If there are too few poses, all are alike, or feet are not flat.
@@ -70,40 +148,38 @@ def identify_poses(
     belief = prior_belief(robot, prior)
     system = equations(frames, poses)
     plain = covariances(frames, poses, noise)
-    level, spread = standing_scatter(frames, system, plain, noise, belief)
+    level, covariance = level_of_soles(frames, system, plain, noise, belief)
 
     def fit(rows: NDArray[np.int64]) -> Array:
-        return estimate(system.take(rows), spread[rows], belief).mean
+        return estimate(system.take(rows), covariance[rows], belief).mean
 
-    links = PER_LINK * len(belief.links)
     fit_offsets = partial(_fit_offsets, system, belief)
     fits_of_offsets = [
-        (partial(fit_offsets, spread), level),
+        (partial(fit_offsets, covariance), level),
         (partial(fit_offsets, plain), LEVEL_SOLES),
     ]
-    found = estimate(system, spread, belief)
+    found = estimate(system, covariance, belief)
     possible = consistent(robot, found)
     checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
-    tell = identifiability(frames, found)
     offsets, offsets_95 = offsets_found(found, possible.mean)
     offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)
     inertials = new_inertials(robot, possible.mean, belief.links)
-    masses = np.arange(0, links, PER_LINK)
-    scatter = found.covariance[np.ix_(masses, masses)].sum()
+    masses = np.arange(0, PER_LINK * len(belief.links), PER_LINK)
+    variance = found.covariance[np.ix_(masses, masses)].sum()
     return Identified(
         original=robot,
         robot=robot.with_inertials(inertials),
         poses=poses,
-        links=links_found(robot, found, possible.mean, link_sights(found)),
+        links=links_found(robot, found, possible.mean),
         offsets=offsets,
         offsets_95=offsets_95,
         offset_sum=offset_sum,
         offset_sum_95=offset_sum_95,
         mass=float(possible.mean[masses].sum()),
-        mass_95=float(WIDTH_95 * np.sqrt(scatter)),
+        mass_95=float(WIDTH_95 * np.sqrt(variance)),
         estimate=found,
         level=level,
-        can_tell=tell,
+        can_tell=identifiability(frames, found),
         held_out=checked,
         held_links=possible.held,
         notices=(*notices, *_remarks(found, level, possible)),
@@ -113,30 +189,30 @@ def identify_poses(
 def _fit_offsets(
     system: Equations,
     belief: PriorBelief,
-    spread: Array,
+    covariance: Array,
     rows: NDArray[np.int64],
 ) -> Array:
-    """Return the best unknowns with the links' as they are believed to be, (nx,)."""
+    """Return the best parameters with those of the links as in the model, (nx,)."""
     matrix, right = system.take(rows)
     links = PER_LINK * len(belief.links)
-    sure = belief.mean[:links]
+    fixed = belief.mean[:links]
     own = PriorBelief((), belief.mean[links:], belief.root[links:, links:])
-    left = Equations(matrix[..., links:], right - matrix[..., :links] @ sure)
-    return np.concatenate([sure, estimate(left, spread[rows], own).mean])
+    left = Equations(matrix[..., links:], right - matrix[..., :links] @ fixed)
+    return np.concatenate([fixed, estimate(left, covariance[rows], own).mean])
 
 
-def _check_enough(poses: MeasuredPoses, link_position: np.ndarray) -> None:
+def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
     if len(poses) < FEWEST:
         raise EquipoiseError(
-            f"{len(poses)} poses are too few: at least {FEWEST} are needed, and no "
-            "link can be told from the others with fewer than some ten"
+            f"{len(poses)} poses are too few: at least {FEWEST} are needed, and about "
+            "ten to separate any link from the others"
         )
     travel = np.abs(link_position - link_position[:1]).max()
     if travel < ALIKE:
         raise EquipoiseError(
             f"all {len(poses)} poses are alike: no link moves by more than "
             f"{1e3 * travel:.1f} mm against the soles, so that no two links can be "
-            "told apart; 'equipoise poses' finds better ones"
+            "separated; 'equipoise poses' finds better ones"
         )
 
 
@@ -144,33 +220,32 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
     remarks = []
     belief, total = found.belief, np.zeros(len(found.mean))
     total[: PER_LINK * len(belief.links) : PER_LINK] = 1.0
-    doubt = float(np.linalg.norm(total @ belief.root) / (total @ belief.mean))
+    deviation = float(np.linalg.norm(total @ belief.root) / (total @ belief.mean))
     heavier = float(total @ possible.mean / (total @ belief.mean)) - 1.0
-    if abs(heavier) > SURPRISE * doubt:
+    if abs(heavier) > SURPRISE * deviation:
         remarks.append(
             f"the robot weighs {100 * abs(heavier):.1f} % "
-            f"{'more' if heavier > 0.0 else 'less'} than its model, whose masses "
-            f"together were taken to be right to {100 * doubt:.1f} %: doubt them more "
-            "(--mass-doubt)"
+            f"{'more' if heavier > 0.0 else 'less'} than its model, whose total mass "
+            f"was assumed to have a standard deviation of {100 * deviation:.1f} %: "
+            "assume a larger one (--mass-doubt)"
         )
     if level.sideways > 0.0:
         remarks.append(
-            f"each foot's forces sideways are off by {level.sideways:.1f} N (one "
-            "standard deviation) beyond what a tilt of the soles explains: sensors, or "
-            "offsets larger than they were taken to be (--offset-doubt)"
+            f"each foot's lateral forces have errors of {level.sideways:.1f} N (one "
+            "standard deviation) beyond what a tilt of the soles explains: sensor "
+            "errors, or offsets larger than assumed (--offset-doubt)"
         )
-    what = {"sideways": "forces sideways", "upright": "weight and tipping torques"}
     for name, scale in found.noise_scale._asdict().items():
         if scale > 1.0:
             remarks.append(
-                f"{what[name]} fit {scale:.1f} times worse than the sensors' noise "
-                "explains; uncertainties are widened by that"
+                f"{MISFITS[name]} fit {scale:.1f} times worse than the sensors' noise "
+                "explains; uncertainties are widened by that factor"
             )
-    odd = np.flatnonzero(found.weights < 1.0)
-    if len(odd):
-        named = ", ".join(str(row) for row in odd[:8])
+    outliers = np.flatnonzero(found.weights < 1.0)
+    if len(outliers):
+        named = ", ".join(str(row) for row in outliers[:8])
         remarks.append(f"poses that do not fit the others count less: {named}")
     if possible.held:
         names = ", ".join(possible.held)
-        remarks.append(f"held within what a body can be: {names}")
+        remarks.append(f"at the bounds of what is physically possible: {names}")
     return tuple(remarks)

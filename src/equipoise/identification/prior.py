@@ -1,6 +1,6 @@
-"""What is believed before anything is measured: the model's figures, and how far off.
+"""Prior knowledge: the model's parameters, and their standard deviations.
 
-What the data cannot see stays there, with that uncertainty.
+Where data determine nothing, estimates keep these values and standard deviations.
 """
 
 from __future__ import annotations
@@ -11,27 +11,32 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.identification.standing_frames import links_with_mass
-from equipoise.identification.statics import PER_FOOT, PER_LINK
+from equipoise.identification.statics import (
+    PER_FOOT,
+    PER_LINK,
+    StandingFrames,
+    com_gradient,
+    links_with_mass,
+)
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
-# Shares of the longest limb, the mass, the weight, and the weight times the limb.
-COM_SHARE, MASS_SHARE = 0.02, 0.08
-SIDEWAYS_SHARE, UPRIGHT_SHARE, TORQUE_SHARE = 0.05, 0.002, 0.005
+# Fractions of the longest limb, the mass, the weight, and the weight times the limb.
+COM_FRACTION, MASS_FRACTION = 0.02, 0.08
+LATERAL_FRACTION, UPRIGHT_FRACTION, TORQUE_FRACTION = 0.05, 0.002, 0.005
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Standard deviations of the model's figures from the true ones.
+    """Standard deviations of the model's parameters from the true ones.
 
     Attributes:
-        com: Of each coordinate of a link's centre of mass [m].
-        mass_share: Of a link's mass, as a share of it.
-        sideways_force: Of a sensor's offset in x and y of its sole [N].
-        upright_force: The same in z [N]. Standing still does not tell it from the
-            robot's mass, so that it bounds how well the mass can be known.
-        torque: Of a sensor's offset in torque [Nm].
+        com: Each coordinate of a link's centre of mass [m].
+        mass_share: A link's mass, as a fraction of it.
+        sideways_force: A sensor's lateral force offset, in x and y of its sole [N].
+        upright_force: The same in z [N]. Standing still cannot separate it from the
+            robot's mass, so that it bounds how well the mass can be determined.
+        torque: A sensor's torque offset [Nm].
     """
 
     com: float
@@ -41,20 +46,20 @@ class Prior:
     torque: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no standard deviation."""
+        """Refuse what is not a standard deviation."""
         for name, value in vars(self).items():
             if not (np.isfinite(value) and value >= 0.0):
                 raise EquipoiseError(f"the prior's {name} is {value:g}; it must be ≥ 0")
         if self.com == 0.0 or self.mass_share == 0.0:
             raise EquipoiseError(
-                "a prior without doubt in centres of mass and masses leaves nothing to "
-                "identify"
+                "a prior whose standard deviations of centres of mass or masses are "
+                "zero leaves nothing to identify"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class PriorBelief:
-    """The unknowns as x = mean + root u, with u of unit variance.
+    """The parameters as x = mean + root u, with u of unit variance.
 
     Attributes:
         links: Names of the links, nl of them.
@@ -69,19 +74,19 @@ class PriorBelief:
 
 
 def default_prior(robot: Robot) -> Prior:
-    """Return how far off models usually are, from a robot's size and mass."""
+    """Return usual errors of models, from a robot's size and mass."""
     weight = robot.mass * STANDARD_GRAVITY
     return Prior(
-        com=COM_SHARE * robot.longest_limb,
-        mass_share=MASS_SHARE,
-        sideways_force=SIDEWAYS_SHARE * weight,
-        upright_force=UPRIGHT_SHARE * weight,
-        torque=TORQUE_SHARE * weight * robot.longest_limb,
+        com=COM_FRACTION * robot.longest_limb,
+        mass_share=MASS_FRACTION,
+        sideways_force=LATERAL_FRACTION * weight,
+        upright_force=UPRIGHT_FRACTION * weight,
+        torque=TORQUE_FRACTION * weight * robot.longest_limb,
     )
 
 
 def prior_belief(robot: Robot, prior: Prior) -> PriorBelief:
-    """Return what is believed of a robot's links and sensors."""
+    """Return the parameters of a robot's links and sensors before measurements."""
     names = links_with_mass(robot)
     count = PER_LINK * len(names)
     mean = np.zeros(count + 2 * PER_FOOT)
@@ -93,11 +98,14 @@ def prior_belief(robot: Robot, prior: Prior) -> PriorBelief:
         here = slice(PER_LINK * at, PER_LINK * at + PER_LINK)
         mean[here] = inertial.mass * np.array([1.0, *inertial.com_in_link])
         # a heavier link is so around its centre of mass; and that may be elsewhere
-        block = np.zeros((PER_LINK, PER_LINK))
+        block = root[here, here]
         block[:, 0] = prior.mass_share * mean[here]
         block[1:, 1:] = prior.com * inertial.mass * np.eye(3)
-        root[here, here] = block
-    offset = [prior.sideways_force, prior.sideways_force, prior.upright_force]
-    offset += [prior.torque] * 3
+    offset = [prior.sideways_force] * 2 + [prior.upright_force] + [prior.torque] * 3
     np.fill_diagonal(root[count:, count:], np.tile(offset, 2))
     return PriorBelief(names, mean, root)
+
+
+def com_functionals(frames: StandingFrames, belief: PriorBelief) -> Array:
+    """Return the derivative of the CoM of n poses by u [m], shape (n, 3, nx)."""
+    return np.asarray(com_gradient(frames.link_arms, belief.mean) @ belief.root)

@@ -1,73 +1,253 @@
-"""The equations of standing still: linear in masses, first moments and offsets.
+"""Measured poses of a robot that stands still, and the equations of its balance.
 
-In the level frame, gravity (0, 0, -g) and the wrenches of the ground balance::
+Poses are seen from a level frame midway between the soles; z is up, the mean of the
+soles' normals, and x the mean of the directions in which the soles point. In it gravity
+(0, 0, -g) and the wrenches of the ground balance::
 
     Σ_s X_s (w_s - b_s) = Σ_l [ 0, 0, g m_l,  g h_ly, -g h_lx, 0 ]
 
-with h_l = m_l p_l + R_l (m_l c_l) the first moment of link l, w_s what the sensor of
-foot s shows, b_s its offset in its own axes, and X_s the transform of wrenches from
-sole to level frame. Unknown are x = (m_l, m_l c_l) of all links, then b_left, b_right.
+with h_l = m_l p_l + R_l (m_l c_l) the first moment of link l, w_s the measured wrench
+of foot s, b_s the offset of its sensor in its own axes, and X_s the transform of
+wrenches from sole to level frame. Unknown are x = (m_l, m_l c_l) of all links, then
+b_left, b_right: nx = 4 nl + 12 parameters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.arrays import Array
-from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
-from equipoise.identification.standing_frames import StandingFrames
+from equipoise.arrays import Array, frozen_array
+from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
-# Unknowns of a link: mass, and first moment about its origin in its axes.
+FEET: tuple[Side, Side] = ("left", "right")
+# Soles tilted against each other by more than this are not both flat on level ground
+# [rad].
+MOST_TILT = np.deg2rad(5.0)
+# Parameters of a link: mass, and first moment about its origin in its axes.
 PER_LINK = 4
-# Unknowns of a foot's sensor: force and torque.
+# Parameters of a foot's sensor: offsets of force and torque.
 PER_FOOT = 6
 WRENCH = 6
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredPoses:
+    """Quasi-static poses of a robot on both feet; arrays are copied and read-only.
+
+    Attributes:
+        robot: The robot as its file describes it.
+        q: Configurations, shape (n, nq). The base's pose is not used: poses are seen
+            from the soles.
+        wrenches: Force and torque of the ground on each foot, about and in the sole's
+            frame [N, Nm], by side, shape (n, 6) each; means over their samples.
+        samples: Number of independent samples in each mean, shape (n,).
+        start_s: Start of each pose in the log [s], shape (n,); zeros where unknown.
+    """
+
+    robot: Robot
+    q: Array
+    wrenches: Mapping[Side, Array]
+    samples: NDArray[np.int64]
+    start_s: Array = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        """Check, copy and freeze."""
+        q = self.robot.check_q(np.atleast_2d(np.asarray(self.q, dtype=np.float64)))
+        rows = len(q)
+        wrenches = {}
+        for side in FEET:
+            if side not in self.robot.soles:
+                raise EquipoiseError(f"{self.robot.name} has no {side} sole")
+            if side not in self.wrenches:
+                raise EquipoiseError(f"there is no wrench of the {side} foot")
+            wrench = np.asarray(self.wrenches[side], dtype=np.float64)
+            if wrench.shape != (rows, 6) or not np.isfinite(wrench).all():
+                raise ShapeError(
+                    f"the wrench of the {side} foot must be finite, of shape "
+                    f"({rows}, 6); it has shape {wrench.shape}"
+                )
+            wrenches[side] = frozen_array(wrench)
+        samples = np.array(np.broadcast_to(self.samples, rows), dtype=np.int64)
+        if np.any(samples < 1):
+            raise ShapeError("each pose needs at least one sample")
+        samples.flags.writeable = False
+        start = self.start_s if np.size(self.start_s) else np.zeros(rows)
+        object.__setattr__(self, "q", frozen_array(q))
+        object.__setattr__(self, "wrenches", MappingProxyType(wrenches))
+        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "start_s", frozen_array(np.broadcast_to(start, rows)))
+
+    def __len__(self) -> int:
+        """Number of poses."""
+        return len(self.q)
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> MeasuredPoses:
+        """Return some of the poses."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return MeasuredPoses(
+            self.robot,
+            self.q[rows],
+            {side: wrench[rows] for side, wrench in self.wrenches.items()},
+            self.samples[rows],
+            self.start_s[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StandingFrames:
+    """Links and soles of n poses in the level frame.
+
+    Attributes:
+        link_names: Links that have mass, nl of them.
+        link_rotation: From link to level axes, shape (n, nl, 3, 3).
+        link_position: Origins of the links [m], shape (n, nl, 3).
+        sole_rotation: From sole to level axes, by side, shape (n, 3, 3).
+        sole_position: Origins of the soles [m], by side, shape (n, 3).
+        tilt: Angle between the soles' normals [rad], shape (n,).
+    """
+
+    link_names: tuple[str, ...]
+    link_rotation: Array
+    link_position: Array
+    sole_rotation: dict[Side, Array]
+    sole_position: dict[Side, Array]
+    tilt: Array
+
+    @property
+    def link_arms(self) -> Array:
+        """[p_l, R_l]: the first moments h_l for unit parameters, (n, nl, 3, 4)."""
+        return np.concatenate(
+            [self.link_position[..., None], self.link_rotation], axis=3
+        )
+
+    def sole_wrench_transform(self, side: Side) -> Array:
+        """Return X_s, which maps wrenches from sole to level frame, (n, 6, 6)."""
+        return wrench_transform(self.sole_rotation[side], self.sole_position[side])
+
+
+def links_with_mass(robot: Robot) -> tuple[str, ...]:
+    """Return the names of the links that have mass, in the file's order."""
+    return tuple(
+        link.name
+        for link in robot.description.links
+        if link.inertial is not None and link.inertial.mass > 0.0
+    )
+
+
+def standing_frames(robot: Robot, q: Array) -> StandingFrames:
+    """Return links and soles in the level frame.
+
+    Args:
+        robot: The robot.
+        q: Configurations in which both soles are flat on level ground, shape (n, nq);
+            their base poses are ignored.
+    """
+    model, data = robot.model, robot.data
+    names = links_with_mass(robot)
+    frames = [model.frames[model.getBodyId(name)] for name in names]
+    soles = [robot.soles[side] for side in FEET]
+    sole_frames = [model.frames[model.getBodyId(sole.link)] for sole in soles]
+    joints = [int(frame.parentJoint) for frame in (*frames, *sole_frames)]
+    places = np.array(
+        [np.array(frame.placement.homogeneous) for frame in frames]
+        + [
+            np.array(frame.placement.homogeneous) @ sole.transform_sole_to_link
+            for frame, sole in zip(sole_frames, soles, strict=True)
+        ]
+    ).reshape(-1, 4, 4)
+    poses = np.zeros((len(q), len(joints), 4, 4))
+    for row, configuration in enumerate(q):
+        pin.forwardKinematics(model, data, configuration)
+        by_joint = [data.oMi[joint].homogeneous for joint in joints]
+        poses[row] = np.array(by_joint) @ places
+    level = level_frames(poses[:, -2], poses[:, -1])
+    poses = np.linalg.inv(level)[:, None] @ poses
+    normals = poses[:, -2:, :3, 2]
+    turn = np.linalg.norm(np.cross(normals[:, 0], normals[:, 1]), axis=1)
+    return StandingFrames(
+        names,
+        poses[:, :-2, :3, :3],
+        poses[:, :-2, :3, 3],
+        {side: poses[:, at - 2, :3, :3] for at, side in enumerate(FEET)},
+        {side: poses[:, at - 2, :3, 3] for at, side in enumerate(FEET)},
+        np.asarray(np.arcsin(np.clip(turn, 0.0, 1.0))),
+    )
+
+
+def check_standing(frames: StandingFrames) -> None:
+    """Refuse poses whose soles cannot both be flat on level ground; name the worst."""
+    worst = int(np.argmax(frames.tilt))
+    if frames.tilt[worst] > MOST_TILT:
+        raise EquipoiseError(
+            f"in pose {worst} the soles are tilted by "
+            f"{np.rad2deg(frames.tilt[worst]):.1f}° against each other: the feet are "
+            f"not both flat on the ground (at most {np.rad2deg(MOST_TILT):.0f}°)"
+        )
+
+
+def level_frames(left: Array, right: Array) -> Array:
+    """Return the transforms of level frames to the frame that soles are given in.
+
+    Args:
+        left: Transforms of left soles, shape (n, 4, 4).
+        right: Transforms of right soles to the same frames, likewise.
+    """
+    up = left[:, :3, 2] + right[:, :3, 2]
+    up /= np.linalg.norm(up, axis=1, keepdims=True)
+    forward = left[:, :3, 0] + right[:, :3, 0]
+    forward -= np.sum(forward * up, axis=1, keepdims=True) * up
+    forward /= np.linalg.norm(forward, axis=1, keepdims=True)
+    level = np.tile(np.eye(4), (len(left), 1, 1))
+    level[:, :3, :3] = np.stack([forward, np.cross(up, forward), up], axis=2)
+    level[:, :3, 3] = 0.5 * (left[:, :3, 3] + right[:, :3, 3])
+    return level
 
 
 class Equations(NamedTuple):
     """A x = y, six rows for each of n poses.
 
     Attributes:
-        matrix: Shape (n, 6, nx): force [N], then torque [Nm] about the level frame's
-            origin, for each unknown.
-        right: What the sensors show together [N, Nm], shape (n, 6).
+        matrix: Force [N], then torque [Nm] about the level frame's origin, for each
+            parameter, shape (n, 6, nx).
+        right: Sum of the measured wrenches [N, Nm], shape (n, 6).
     """
 
     matrix: Array
     right: Array
 
     def take(self, rows: NDArray[np.int64]) -> Equations:
-        """Return those of some poses."""
+        """Return the equations of some poses."""
         return Equations(self.matrix[rows], self.right[rows])
 
 
 def equations(
     frames: StandingFrames, poses: MeasuredPoses, gravity: float = STANDARD_GRAVITY
 ) -> Equations:
-    """Return the equations of measured poses.
+    """Return the equations of measured poses; gravity in [m/s²]."""
+    return Equations(balance_matrix(frames, gravity), total_wrench(frames, poses))
 
-    Args:
-        frames: Of these poses.
-        poses: What was measured.
-        gravity: [m/s²].
-    """
-    matrix = np.concatenate(
-        [link_columns(frames, gravity), offset_columns(frames)], axis=2
-    )
-    return Equations(matrix, total_wrench(frames, poses))
+
+def balance_matrix(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
+    """Return A: columns of the links, then of the sensors, shape (n, 6, nx)."""
+    columns = [link_columns(frames, gravity), offset_columns(frames)]
+    return np.concatenate(columns, axis=2)
 
 
 def total_wrench(frames: StandingFrames, poses: MeasuredPoses) -> Array:
-    """Return what both sensors show together, in the level frame [N, Nm], (n, 6)."""
+    """Return the sum of both measured wrenches in the level frame [N, Nm], (n, 6)."""
     total = np.zeros((len(poses), WRENCH))
     for side in FEET:
-        transform = wrench_transform(
-            frames.sole_rotation[side], frames.sole_position[side]
-        )
+        transform = frames.sole_wrench_transform(side)
         total += np.einsum("nij,nj->ni", transform, poses.wrenches[side])
     return total
 
@@ -81,40 +261,48 @@ def total_com(frames: StandingFrames, mean: Array) -> Array:
     return centre
 
 
+def com_gradient(link_arms: Array, mean: Array) -> Array:
+    """Return the derivative of the CoM c = Σ h_l / Σ m_l by x, shape (n, 3, nx).
+
+    dc = (Σ dh_l - c Σ dm_l) / m.
+
+    Args:
+        link_arms: [p_l, R_l] of each link, shape (n, nl, 3, 4).
+        mean: The parameters x, shape (nx,).
+    """
+    count, links = link_arms.shape[:2]
+    unknowns = PER_LINK * links
+    moment = np.moveaxis(link_arms, 1, 2).reshape(count, 3, unknowns)
+    mass = np.tile([1.0, 0.0, 0.0, 0.0], links)
+    total = float(mass @ mean[:unknowns])
+    com = moment @ mean[:unknowns] / total
+    gradient = np.zeros((count, 3, len(mean)))
+    gradient[..., :unknowns] = (moment - com[..., None] * mass) / total
+    return gradient
+
+
 def link_columns(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
-    """Return what masses and first moments ask of the ground, shape (n, 6, 4 nl)."""
+    """Return the ground's wrench for unit masses and moments, shape (n, 6, 4 nl)."""
     n, links = frames.link_position.shape[:2]
     columns = np.zeros((n, WRENCH, links, PER_LINK))
     columns[:, 2, :, 0] = gravity
-    # h = p m + R (m c): its x and y turn the robot over
-    arms = np.concatenate(
-        [frames.link_position[..., None], frames.link_rotation], axis=3
-    )
+    arms = frames.link_arms
     columns[:, 3] = gravity * arms[:, :, 1]
     columns[:, 4] = -gravity * arms[:, :, 0]
     return columns.reshape(n, WRENCH, links * PER_LINK)
 
 
 def offset_columns(frames: StandingFrames) -> Array:
-    """Return what the sensors' offsets add to the sum of wrenches, (n, 6, 12)."""
-    return np.concatenate(
-        [
-            wrench_transform(frames.sole_rotation[side], frames.sole_position[side])
-            for side in FEET
-        ],
-        axis=2,
-    )
+    """Return the sum of wrenches for unit sensor offsets, shape (n, 6, 12)."""
+    return np.concatenate([frames.sole_wrench_transform(side) for side in FEET], axis=2)
 
 
 def wrench_transform(rotation: Array, position: Array) -> Array:
-    """Return transforms of wrenches, force first, from a frame into another.
+    """Return transforms of wrenches, force first, from a frame to another, (n, 6, 6).
 
     Args:
-        rotation: From its axes into the other's, shape (n, 3, 3).
-        position: Of its origin in the other [m], shape (n, 3).
-
-    Returns:
-        Shape (n, 6, 6).
+        rotation: From its axes to the other's, shape (n, 3, 3).
+        position: Its origin in the other [m], shape (n, 3).
     """
     transform = np.zeros((len(rotation), WRENCH, WRENCH))
     transform[:, :3, :3] = transform[:, 3:, 3:] = rotation

@@ -12,18 +12,23 @@ from standing_logs import FRAMES, poses_of, standing_log
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measuring.autocorrelation import correlation_length
 from equipoise.identification.measuring.balance_series import (
+    BalanceSeries,
     centre_of_pressure,
+    sliding,
     sole_views,
     total_wrench,
 )
-from equipoise.identification.measuring.measure import measured_poses
-from equipoise.identification.measuring.measured_poses import FEET
-from equipoise.identification.measuring.scatter import encoder_step, scatter
-from equipoise.identification.measuring.sliding import sliding
-from equipoise.identification.measuring.stretches import Stillness, Stretch
+from equipoise.identification.measuring.log_poses import measured_poses
+from equipoise.identification.measuring.stretches import (
+    Stillness,
+    Stretch,
+    correlation_length,
+    encoder_step,
+    scatter,
+)
 from equipoise.identification.noise import SensorNoise
+from equipoise.identification.statics import FEET
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.replay import recorded_run
 
@@ -64,7 +69,7 @@ def test_correlation_length_of_ar1(rho):
     assert correlation_length(pieces) == pytest.approx(expected, rel=0.15)
 
 
-def test_correlation_length_tells_how_means_scatter():
+def test_correlation_length_gives_the_variance_of_means():
     """Means of correlated pieces scatter as σ² τ / n, the oracle by many pieces."""
     rng = np.random.default_rng(3)
     pieces = [_ar1(rng, 0.8, 300) for _ in range(400)]
@@ -77,7 +82,7 @@ def test_correlation_length_tells_how_means_scatter():
 
 @pytest.mark.parametrize("pieces", [[], [np.zeros(50)], [np.array([1.0])]])
 def test_correlation_length_of_nothing(pieces):
-    """Where nothing scatters, each sample is worth one."""
+    """Where nothing varies, each sample counts as one."""
     assert correlation_length(pieces) == 1.0
 
 
@@ -105,7 +110,9 @@ def test_scatter_finds_noise_and_worth(humanoid):
             for side in FEET
         }
         wrenches = {side: made.wrenches[side] + noise[side] for side in FEET}
-        found = scatter(made.recording.time, views, wrenches, positions, stretch, 0.4)
+        time = made.recording.time
+        log = BalanceSeries("log", humanoid, time, positions, views, wrenches)
+        found = scatter(log, stretch, 0.4)
         assert found.noise.force == pytest.approx(0.5, rel=0.1)
         assert found.noise.torque == pytest.approx(0.02, rel=0.25)
         expected = rows * (1.0 - rho) / (1.0 + rho)
@@ -170,7 +177,7 @@ def test_bad_stillness(changes, said):
 
 
 def test_speed_limit_grows_with_the_robot():
-    """The limit is 4 mm/s for an iCub's height, and what is told if it is told."""
+    """The limit is 4 mm/s for an iCub's height, or a given one."""
     assert Stillness().speed_limit(0.533) == pytest.approx(0.004, rel=0.01)
     assert Stillness().speed_limit(2.0) > Stillness().speed_limit(0.5)
     assert Stillness(speed=0.01).speed_limit(0.5) == 0.01

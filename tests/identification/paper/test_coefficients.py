@@ -8,17 +8,14 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.identification.paper.coefficients import (
+from equipoise.identification.paper.foot_wrenches import (
     FootWrench,
     coefficients,
     internal_torque,
     motor_torque,
     total_wrench,
 )
-from equipoise.identification.paper.standing_statics import (
-    StandingStatics,
-    standing_statics,
-)
+from equipoise.identification.paper.validation import StandingStatics, standing_statics
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -5,13 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.identification.measuring.measured_poses import MeasuredPoses
-from equipoise.identification.paper.coefficients import coefficients
-from equipoise.identification.paper.muscolo_biped import lean, read_paper_robot
-from equipoise.identification.paper.planar import PlanarPoses, planar_from_feet
-from equipoise.identification.paper.standing_statics import standing_statics
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import equations
+from equipoise.identification.paper.foot_wrenches import coefficients
+from equipoise.identification.paper.link_coms import PlanarPoses, planar_from_feet
+from equipoise.identification.paper.validation import (
+    lean,
+    read_paper_robot,
+    standing_statics,
+)
+from equipoise.identification.statics import MeasuredPoses, equations, standing_frames
 from equipoise.robot.inertias import Inertial
 
 GRAVITY = 9.81

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.identification.paper.chain import Chain, Feet
-from equipoise.identification.paper.links import (
+from equipoise.identification.paper.foot_wrenches import Feet
+from equipoise.identification.paper.link_coms import (
+    Chain,
     links_from_com,
     links_from_feet,
     poses_needed,

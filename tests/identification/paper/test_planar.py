@@ -6,16 +6,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from equipoise.errors import EquipoiseError
-from equipoise.identification.paper.chain import Chain, Feet, remaining_com
-from equipoise.identification.paper.coefficients import Coefficients
-from equipoise.identification.paper.links import links_from_com
-from equipoise.identification.paper.planar import (
+from equipoise.identification.paper.foot_wrenches import Coefficients, Feet
+from equipoise.identification.paper.link_coms import (
+    Chain,
     PlanarPoses,
+    links_from_com,
     planar_determinant,
     planar_from_com,
     planar_from_feet,
     planar_matrix,
     planar_right,
+    remaining_com,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -171,9 +172,9 @@ def test_singular_cases_are_named() -> None:
     b, c = coms(SCRIPT, 0.0, TEN, np.zeros(2), np.array([0.2, 0.25]))
 
     for theta_c in (0.0, 2.0 * np.pi):
-        with pytest.raises(EquipoiseError, match="cannot be told apart"):
+        with pytest.raises(EquipoiseError, match="cannot be separated"):
             planar_from_com(SCRIPT, TEN, theta_c, b, c)
-    with pytest.raises(EquipoiseError, match="two links above the feet, not of 1"):
+    with pytest.raises(EquipoiseError, match="two links above the feet, not for 1"):
         planar_matrix(Chain(SCRIPT.feet, [1.0], []), TEN, TEN)
     found = planar_from_com(SCRIPT, 0.0, TEN, b, c)
     np.testing.assert_allclose(found, [0.0, 0.2, 0.0, 0.25], atol=1e-12)

@@ -8,18 +8,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from equipoise.errors import EquipoiseError
-from equipoise.identification.paper.chain import Feet
-from equipoise.identification.paper.coefficients import (
+from equipoise.identification.paper.foot_wrenches import (
     Coefficients,
+    Feet,
     FootWrench,
-    coefficients,
-)
-from equipoise.identification.paper.height_noise import (
     Pair,
     WrenchNoise,
+    coefficients,
     height_deviation,
+    height_gradient,
+    two_pose_com,
 )
-from equipoise.identification.paper.two_poses import height_gradient, two_pose_com
 
 seeds = st.integers(0, 2**32 - 1)
 STANDING = Coefficients(0.0, 0.0, 0.0, 0.0)

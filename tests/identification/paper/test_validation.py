@@ -8,12 +8,13 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.identification.paper.muscolo_biped import lean, read_paper_robot
-from equipoise.identification.paper.planar import planar_matrix
+from equipoise.identification.paper.link_coms import planar_matrix
 from equipoise.identification.paper.validation import (
     PaperResult,
     PaperRow,
+    lean,
     paper_validation,
+    read_paper_robot,
 )
 from equipoise.kinematics.stance import sole_pose
 
@@ -41,7 +42,7 @@ def test_links_are_recovered_to_a_billionth_of_a_millimetre(
 
 
 def test_script_line_by_line(done: PaperResult) -> None:
-    """The paper's MATLAB in millimetres, mu being ma, gives the same figures."""
+    """The paper's MATLAB in millimetres, mu being ma, gives the same values."""
     thb = thc = 10 * np.pi / 180
     ma, mb, mc = 6.72, 0.95, 1.16 + 0.94
     mw = mb + mc
@@ -106,7 +107,7 @@ def test_waist_is_told_from_the_thighs(done: PaperResult) -> None:
 
 
 def test_notes_say_what_is_not_as_printed(done: PaperResult) -> None:
-    """Waist, r = 0, Eq. 29 and motor torques, each with its figures."""
+    """Waist, r = 0, Eq. 29 and motor torques, each with its values."""
     text = "\n".join(done.notes)
 
     for words in (
@@ -136,5 +137,5 @@ def test_a_miss_is_not_achieved(done: PaperResult) -> None:
 
 def test_other_robots_are_refused() -> None:
     """The message names the one it is for."""
-    with pytest.raises(EquipoiseError, match="muscolo-biped, not of three-link"):
+    with pytest.raises(EquipoiseError, match="muscolo-biped, not for three-link"):
         paper_validation(eq.load("three-link"))

@@ -5,8 +5,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.identification.posing.candidates import default_margin, pose_candidates
-from equipoise.identification.posing.joint_ranges import joint_ranges
-from equipoise.identification.posing.tour import foot_placement
+from equipoise.identification.posing.design import foot_placement
+from equipoise.identification.posing.pose_limits import joint_ranges
 from equipoise.kinematics.stance import sole_pose
 
 SIDES = ("left", "right")
@@ -24,9 +24,11 @@ def check_poses(robot: eq.Robot, q: np.ndarray, margin: float) -> None:
         assert eq.polygon_margin(polygon, centre[:2]) >= margin - 1e-8
     left, right = (sole_pose(robot, q, side)[:, :2, 3] for side in SIDES)
     way = left - right
-    share = np.sum((centres[:, :2] - right) * way, axis=1) / np.sum(way**2, axis=1)
+    fraction = np.sum((centres[:, :2] - right) * way, axis=1) / np.sum(way**2, axis=1)
     within = 0.05 + margin / np.linalg.norm(way, axis=1) - 1e-8
-    assert np.all((share >= within) & (share <= 1.0 - within)), "a foot has no load"
+    assert np.all((fraction >= within) & (fraction <= 1.0 - within)), (
+        "a foot has no load"
+    )
     for joint in list(robot.model.joints)[2:]:
         if joint.nq == 1:
             low = robot.model.lowerPositionLimit[joint.idx_q]
@@ -63,8 +65,8 @@ def test_poses_are_varied() -> None:
     lower, upper = joint_ranges(robot)
     moved = upper > lower
     assert moved.sum() >= 24
-    share = np.ptp(q, axis=0)[moved] / (upper - lower)[moved]
-    assert np.median(share) > 0.6
+    fraction = np.ptp(q, axis=0)[moved] / (upper - lower)[moved]
+    assert np.median(fraction) > 0.6
 
 
 def test_feet_stand_elsewhere_when_asked() -> None:
@@ -84,7 +86,7 @@ def test_same_seed_same_poses() -> None:
 
 
 def test_margin_grows_with_doubt() -> None:
-    """In proportion, beside a share of the soles, up to half-way to the middle."""
+    """In proportion, beside a fraction of the soles, up to half-way to the middle."""
     from dataclasses import replace
 
     from equipoise.identification.prior import default_prior
@@ -94,9 +96,9 @@ def test_margin_grows_with_doubt() -> None:
     prior = default_prior(robot)
     margins = [
         default_margin(
-            robot, polygon, replace(prior, com=0.008 * doubt, mass_share=0.05 * doubt)
+            robot, polygon, replace(prior, com=0.008 * scale, mass_share=0.05 * scale)
         )
-        for doubt in (0.1, 1.0, 1.9, 300.0)
+        for scale in (0.1, 1.0, 1.9, 300.0)
     ]
     assert margins[1] > 1.5 * margins[0]
     assert margins[2] - margins[1] == pytest.approx(margins[1] - margins[0])
@@ -120,11 +122,11 @@ def test_arms_are_not_asked_for_more_than_they_hold(talos_urdf) -> None:
     """TALOS's arms cannot be held out in every direction; Pinocchio says which."""
     import pinocchio as pin
 
-    from equipoise.identification.posing.holding import effort_bounds, holdable
+    from equipoise.identification.posing.pose_limits import holdable, torque_bounds
 
     robot = eq.load(talos_urdf)
     q = pose_candidates(robot, 40, 5)
-    efforts = np.array(
+    torques = np.array(
         [
             pin.rnea(robot.model, robot.data, row, np.zeros(robot.nv), 0 * row[1:])
             for row in q
@@ -134,8 +136,8 @@ def test_arms_are_not_asked_for_more_than_they_hold(talos_urdf) -> None:
     for joint in arms:
         if robot.model.existJointName(joint.name):
             at = robot.model.joints[robot.model.getJointId(joint.name)].idx_v
-            assert np.abs(efforts[:, at]).max() <= 0.7 * joint.effort_limit
-    bounds = effort_bounds(robot)
+            assert np.abs(torques[:, at]).max() <= 0.7 * joint.effort_limit
+    bounds = torque_bounds(robot)
     assert np.isfinite(bounds).any()
     assert np.isinf(bounds).any()
     assert not holdable(robot, q, 1e-3 * bounds).any()

@@ -9,23 +9,23 @@ from identification.true_robots import measure, random_truth
 import equipoise as eq
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.posing.candidates import pose_candidates
-from equipoise.identification.posing.design import choose_poses
+from equipoise.identification.posing.design import (
+    choose_poses,
+    information_rows,
+    joint_travel,
+    predicted_poses,
+    reduced,
+    short_tour,
+)
 from equipoise.identification.posing.optimal_choice import (
-    FLOOR_SHARE,
+    FLOOR_FRACTION,
     Choice,
     Criterion,
     choose,
     variances_after,
 )
-from equipoise.identification.posing.pose_information import (
-    com_functionals,
-    information_rows,
-    predicted_poses,
-    reduced,
-)
-from equipoise.identification.posing.tour import joint_travel, short_tour
-from equipoise.identification.prior import default_prior, prior_belief
-from equipoise.identification.standing_frames import standing_frames
+from equipoise.identification.prior import com_functionals, default_prior, prior_belief
+from equipoise.identification.statics import standing_frames
 
 CRITERIA: tuple[Criterion, ...] = ("com", "com-mean", "all")
 
@@ -49,7 +49,7 @@ def direct(rows, few, known, chosen, criterion: Criterion) -> float:
     covariance = few @ inverse @ few.T
     if criterion == "com-mean":
         return float(np.trace(covariance))
-    floor = FLOOR_SHARE**2 * np.sum(few**2) * np.eye(len(few))
+    floor = FLOOR_FRACTION**2 * np.sum(few**2) * np.eye(len(few))
     return float(np.log(np.linalg.det(covariance + floor)))
 
 

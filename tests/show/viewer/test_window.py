@@ -170,7 +170,7 @@ def test_what_cannot_be_shown_is_refused(what, said):
 
 def test_folder_that_is_no_run_is_refused(tmp_path):
     """The message names the folder."""
-    with pytest.raises(EquipoiseError, match=f"{tmp_path}.*no folder of a run"):
+    with pytest.raises(EquipoiseError, match=f"{tmp_path}.*is not the folder of a run"):
         view(tmp_path, block=False)
 
 

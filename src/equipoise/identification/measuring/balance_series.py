@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.measuring.measured_poses import FEET
-from equipoise.identification.standing_frames import level_frames
+from equipoise.identification.statics import FEET, level_frames
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
@@ -20,16 +21,15 @@ from equipoise.robot.parts import Side
 
 @dataclass(frozen=True, eq=False)
 class SoleViews:
-    """What joints tell of n rows, wherever the base is.
+    """Kinematics of n rows of a log as seen from the soles, whatever the base's pose.
 
-    The level frame is midway between the soles, z up along the mean of their normals,
-    x the mean of where they point.
+    The level frame is that of :mod:`equipoise.identification.statics`.
 
     Attributes:
         com_in_level: The model's centre of mass [m], shape (n, 3).
         com_in_sole: The same in each sole's frame [m], by side, shape (n, 3).
         sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
-        tilt: Of the soles against each other [rad], shape (n,).
+        tilt: Angle between the soles' normals [rad], shape (n,).
     """
 
     com_in_level: Array
@@ -48,16 +48,10 @@ class SoleViews:
 
 
 def sole_views(robot: Robot, q: Array) -> SoleViews:
-    """Return a log's rows as seen from the soles.
-
-    Args:
-        robot: The robot, with two soles.
-        q: Configurations, shape (n, nq).
-    """
+    """Return rows of a log, shape (n, nq), as seen from the robot's two soles."""
     centre = np.asarray(com(robot, q), dtype=np.float64)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
-    level = level_frames(soles["left"], soles["right"])
-    inverse = np.linalg.inv(level)
+    inverse = np.linalg.inv(level_frames(soles["left"], soles["right"]))
     normals = [soles[side][:, :3, 2] for side in FEET]
     turn = np.linalg.norm(np.cross(normals[0], normals[1]), axis=1)
     upright = np.einsum("ni,ni->n", normals[0], normals[1])
@@ -70,14 +64,9 @@ def sole_views(robot: Robot, q: Array) -> SoleViews:
 
 
 def total_wrench(views: SoleViews, wrenches: Mapping[Side, Array]) -> Array:
-    """Return the ground's wrench on both feet, about and in the level frame.
+    """Return the sum of both feet's wrenches in the level frame [N, Nm], (n, 6).
 
-    Args:
-        views: Of n rows.
-        wrenches: On each foot, about and in its sole's frame [N, Nm], shape (n, 6).
-
-    Returns:
-        Force and torque [N, Nm], shape (n, 6).
+    ``wrenches`` are about and in the soles' frames [N, Nm], by side, shape (n, 6).
     """
     total = np.zeros((len(views.tilt), 6))
     for side in FEET:
@@ -92,7 +81,7 @@ def total_wrench(views: SoleViews, wrenches: Mapping[Side, Array]) -> Array:
 def centre_of_pressure(wrench: Array) -> Array:
     """Return where wrenches have no horizontal torque in z = 0 [m], shape (n, 2).
 
-    Zero where nothing pushes upward.
+    Zero where the force does not point upward.
     """
     pushed = wrench[:, 2] > 0.0
     upward = np.where(pushed, wrench[:, 2], 1.0)[:, None]
@@ -100,6 +89,66 @@ def centre_of_pressure(wrench: Array) -> Array:
     return np.where(pushed[:, None], point, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class BalanceSeries:
+    """Rows of a log, in SI units and the soles' frames.
+
+    Attributes:
+        source: The log, for messages.
+        robot: Its robot.
+        time: Increasing [s], shape (n,).
+        positions: Joint positions [rad or m], shape (n, nj).
+        views: Its rows as seen from the soles.
+        wrenches: Wrench of the ground on each foot, about and in the sole's frame
+            [N, Nm], shape (n, 6).
+    """
+
+    source: Path | str
+    robot: Robot
+    time: Array
+    positions: Array
+    views: SoleViews
+    wrenches: Mapping[Side, Array]
+
+
 def _moved(transform: Floats, points: Array) -> Array:
     turned = np.einsum("nij,nj->ni", transform[:, :3, :3], points)
     return np.asarray(turned + transform[:, :3, 3])
+
+
+class Sliding(NamedTuple):
+    """Mean and slope [1/s] around each row, (n, k); slope zero where a row is alone."""
+
+    mean: Array
+    slope: Array
+
+
+def sliding(time: Array, values: Array, window_s: float) -> Sliding:
+    """Return mean and slope of the rows within half a window of each row.
+
+    Noise and steps of encoders are averaged out without a lag; rows may have any
+    spacing.
+
+    Args:
+        time: Increasing [s], shape (n,).
+        values: Shape (n, k).
+        window_s: Width of the window [s].
+    """
+    first = np.searchsorted(time, time - 0.5 * window_s, side="left")
+    last = np.searchsorted(time, time + 0.5 * window_s, side="right")
+
+    def within(rows: Array) -> Array:
+        sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
+        return np.asarray(sums[last] - sums[first])
+
+    count = (last - first).astype(np.float64)[:, None]
+    since = (time - time.mean())[:, None]
+    # sums of differences from the middle lose fewer digits
+    middle = values.mean(axis=0)
+    centred = values - middle
+    sum_t, sum_x = within(since), within(centred)
+    spread = count * within(since**2) - sum_t**2
+    lean = count * within(since * centred) - sum_t * sum_x
+    alone = spread <= 1e-12 * count**2 * window_s**2
+    slope = np.where(alone, 0.0, lean / np.where(alone, 1.0, spread))
+    return Sliding(sum_x / count + middle, slope)

@@ -1,8 +1,8 @@
-"""Stretches of a log in which the robot stands still on both feet."""
+"""Stretches of a log in which the robot stands still on both feet, and their noise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,40 +12,55 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
-    SoleViews,
+    BalanceSeries,
     centre_of_pressure,
+    sliding,
     total_wrench,
 )
-from equipoise.identification.measuring.measured_poses import FEET
-from equipoise.identification.measuring.sliding import sliding
-from equipoise.identification.standing_frames import MOST_TILT
+from equipoise.identification.noise import SensorNoise
+from equipoise.identification.statics import FEET, MOST_TILT
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.robot.parts import Side
 
-# The CoM is still if slower than this share of √(g h): 4 mm/s at a height h of 0.53 m.
-SPEED_SHARE = 0.00175
-# A foot stands if it carries this share of what both do.
+# The CoM is still if slower than this fraction of √(g h): 4 mm/s at h = 0.53 m.
+SPEED_FRACTION = 0.00175
+# A foot stands if it carries this fraction of the load of both.
 LEAST_LOAD = 0.05
-# Wrenches are steady while what they push with, and where (as a share of the CoM's
-# height), stay as near to the stretch's middle as this.
-FORCE_SHARE, PRESSURE_SHARE = 0.02, 0.01
+# Wrenches are steady while the vertical force (as a fraction of it) and the centre of
+# pressure (as a fraction of the CoM's height) stay as near to their medians as this.
+FORCE_FRACTION, PRESSURE_FRACTION = 0.02, 0.01
 # A stretch ends where a joint has gone this far [rad or m].
 MOST_TRAVEL = 0.05
 # Rows farther apart than so many usual intervals, and than this [s], are a gap.
 GAP_INTERVALS, GAP_SECONDS = 5.0, 0.05
+
+# Components that determine masses: F_z, M_x and M_y of both feet together.
+MASS_COMPONENTS = (2, 3, 4)
+# Least noise of force [N], and of torque over that of force [m]: logs without any are
+# rounded.
+LEAST_FORCE, LEAST_ARM = 1e-3, 0.01
+# Values nearer than this are one: logs in single precision [rad or m].
+SAME_VALUE = 1e-7
+# A stretch's mean removes at most all but this fraction of its variance.
+LEAST_FREE = 0.1
+# Encoders have a visible resolution if a joint has at most this many values for each
+# row, and they are mostly whole multiples, to this fraction, of the smallest step.
+FEW_VALUES, NEAR_WHOLE, MOSTLY, LEAST_STEPS = 0.25, 0.1, 0.8, 2
+# The sum of correlations ends where the lag is so many times the sum so far.
+WINDOW = 6.0
+MOST_ROUNDS = 20
 
 Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Stillness:
-    """What counts as standing still.
+    """Thresholds of standing still.
 
     Attributes:
-        speed: Of the CoM against either sole, at most [m/s]; by the robot's height
-            where None.
-        duration_s: At least [s].
-        window_s: Over which speeds and loads are averaged [s].
+        speed: Largest speed of the CoM against either sole [m/s]; None: from the
+            robot's height.
+        duration_s: Shortest duration [s].
+        window_s: Window over which speeds and loads are averaged [s].
     """
 
     speed: float | None = None
@@ -53,9 +68,8 @@ class Stillness:
     window_s: float = 0.4
 
     def __post_init__(self) -> None:
-        """Refuse what is no speed or duration."""
-        for name in ("speed", "duration_s", "window_s"):
-            value = getattr(self, name)
+        """Refuse what is not a speed or duration."""
+        for name, value in vars(self).items():
             if value is not None and not (np.isfinite(value) and value > 0.0):
                 raise EquipoiseError(f"{name} is {value:g}; it must be above zero")
 
@@ -63,18 +77,11 @@ class Stillness:
         """Return the CoM's largest speed at a height above the soles [m] [m/s]."""
         if self.speed is not None:
             return self.speed
-        return SPEED_SHARE * float(np.sqrt(STANDARD_GRAVITY * max(height, 0.0)))
+        return SPEED_FRACTION * float(np.sqrt(STANDARD_GRAVITY * max(height, 0.0)))
 
 
 class Stretch(NamedTuple):
-    """Rows of a log that are one pose.
-
-    Attributes:
-        first: Index of the first row.
-        end: Index after the last row.
-        start_s: Time of the first row [s].
-        end_s: Time of the last row [s].
-    """
+    """Rows of a log that are one pose: from first to before end; times in [s]."""
 
     first: int
     end: int
@@ -88,26 +95,25 @@ class Stretch(NamedTuple):
 
 
 class FoundStretches(NamedTuple):
-    """Stretches, and why others were none.
+    """Stretches that were found, and why others were rejected.
 
     Attributes:
-        kept: Both feet stand, joints and wrenches are steady.
+        kept: Stretches in which both feet stand, joints and wrenches are steady.
         notices: What was left out, a sentence each.
-        longest_still_s: How long the joints were still at most [s].
     """
 
     kept: tuple[Stretch, ...]
     notices: tuple[str, ...]
-    longest_still_s: float
 
 
-def still_rows(time: Array, views: SoleViews, stillness: Stillness) -> Rows:
+def still_rows(log: BalanceSeries, stillness: Stillness) -> Rows:
     """Return where the CoM does not move against either sole, shape (n,).
 
-    It must be slow, and so must be half a window before and after: a move that begins
-    smoothly pushes before it shows. Its acceleration c̈ must not push by more than it
-    would go at the limit in a time of √(h / g).
+    It must be slow, also half a window before and after: a smooth motion accelerates
+    before it is visible. Its acceleration c̈ times √(h / g) must be below the speed
+    limit, too.
     """
+    time, views = log.time, log.views
     height = max(float(np.median(views.com_in_level[:, 2])), 1e-9)
     limit, window = stillness.speed_limit(height), stillness.window_s
     slow = np.ones(len(time), dtype=np.bool_)
@@ -125,39 +131,31 @@ def still_rows(time: Array, views: SoleViews, stillness: Stillness) -> Rows:
 
 
 def find_stretches(
-    time: Array,
-    views: SoleViews,
-    wrenches: Mapping[Side, Array],
-    positions: Array,
-    usable: Rows,
-    stillness: Stillness,
+    log: BalanceSeries, usable: Rows, stillness: Stillness
 ) -> FoundStretches:
     """Return the stretches of a log that are quasi-static on both feet.
 
     Args:
-        time: Increasing [s], shape (n,).
-        views: Of its rows.
-        wrenches: On each foot, about and in the sole's frame [N, Nm], shape (n, 6).
-        positions: Of the joints [rad or m], shape (n, nj).
+        log: Rows of the log.
         usable: Rows whose wrenches were measured, shape (n,).
-        stillness: What counts as standing still.
+        stillness: Thresholds of standing still.
     """
-    total = total_wrench(views, wrenches)
+    time, views = log.time, log.views
+    total = total_wrench(views, log.wrenches)
     window = stillness.window_s
-    load = np.stack([wrenches[side][:, 2] for side in FEET], axis=1)
+    load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
     load = sliding(time, load, window).mean
-    share = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
-    stands = (share >= LEAST_LOAD).all(axis=1)
+    fraction = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
+    stands = (fraction >= LEAST_LOAD).all(axis=1)
     flat = views.tilt <= MOST_TILT
     pressed = centre_of_pressure(total) - views.com_in_level[:, :2]
     steady_of = np.column_stack([total[:, 2], pressed])
     steady_of = sliding(time, steady_of, window).mean
     height = float(np.median(views.com_in_level[:, 2]))
-    smooth = sliding(time, positions, window).mean
-    still = _long(time, still_rows(time, views, stillness), stillness.duration_s)
+    smooth = sliding(time, log.positions, window).mean
     kept: list[Stretch] = []
     notices: list[str] = []
-    for lull in still:
+    for lull in _long(time, still_rows(log, stillness), stillness.duration_s):
         rows = lull.rows
         good = (usable & stands & flat)[rows]
         if good.any():
@@ -171,12 +169,11 @@ def find_stretches(
         kept.extend(pieces)
         if not pieces:
             tilt = float(np.rad2deg(np.median(views.tilt[rows])))
-            reason = _reason(usable[rows], share[rows], flat[rows], tilt)
+            reason = _reason(usable[rows], fraction[rows], flat[rows], tilt)
             notices.append(
                 f"{lull.start_s:.2f} s to {lull.end_s:.2f} s is left out: {reason}"
             )
-    longest = max((lull.end_s - lull.start_s for lull in still), default=0.0)
-    return FoundStretches(tuple(kept), tuple(notices), longest)
+    return FoundStretches(tuple(kept), tuple(notices))
 
 
 def _long(time: Array, rows: Rows, duration_s: float) -> list[Stretch]:
@@ -196,11 +193,11 @@ def _long(time: Array, rows: Rows, duration_s: float) -> list[Stretch]:
 
 
 def _steady(values: Array, good: Rows, height: float) -> Rows:
-    """Return where upward force and place of pressure stay near the middle."""
+    """Return where vertical force and centre of pressure stay near their medians."""
     middle = np.median(values[good], axis=0)
     off = np.abs(values - middle)
-    force = off[:, 0] <= FORCE_SHARE * abs(middle[0])
-    return np.asarray(force & (off[:, 1:] <= PRESSURE_SHARE * height).all(axis=1))
+    force = off[:, 0] <= FORCE_FRACTION * abs(middle[0])
+    return np.asarray(force & (off[:, 1:] <= PRESSURE_FRACTION * height).all(axis=1))
 
 
 def _pieces(
@@ -217,11 +214,11 @@ def _pieces(
         first = cut
 
 
-def _reason(usable: Rows, share: Array, flat: Rows, tilt_deg: float) -> str:
-    """Say why a lull is no stretch, by what most of its rows lack."""
+def _reason(usable: Rows, fraction: Array, flat: Rows, tilt_deg: float) -> str:
+    """Return why still rows are not a stretch, by what most of them lack."""
     if usable.mean() < 0.5:
         return "wrenches are missing there"
-    left, right = np.median(share, axis=0)
+    left, right = np.median(fraction, axis=0)
     if min(left, right) < LEAST_LOAD:
         name, own = ("left", left) if left < right else ("right", right)
         return (
@@ -231,3 +228,138 @@ def _reason(usable: Rows, share: Array, flat: Rows, tilt_deg: float) -> str:
     if flat.mean() < 0.5:
         return f"a foot is not flat: the soles are {tilt_deg:.1f}° apart"
     return "the wrenches are not steady"
+
+
+class Scatter(NamedTuple):
+    """Noise of the sensors, from rows within stretches.
+
+    Attributes:
+        noise: Standard deviations of one row.
+        correlation_rows: Number of consecutive rows that count as one sample.
+        samples: Independent samples of each stretch, shape (n,).
+    """
+
+    noise: SensorNoise
+    correlation_rows: float
+    samples: NDArray[np.int64]
+
+
+def scatter(
+    log: BalanceSeries, stretches: Sequence[Stretch], window_s: float
+) -> Scatter:
+    """Return the sensors' noise, and the independent samples of each stretch.
+
+    It is that of both feet's wrenches together, in excess of what the moving CoM
+    explains: feet that push against each other do not count. Unmodelled motion, such
+    as sway that encoders do not show, is included.
+
+    Args:
+        log: Rows of the log.
+        stretches: At least one.
+        window_s: Window over which the CoM is averaged [s].
+    """
+    excess, arms, counts = [], [], []
+    for stretch in stretches:
+        rows = stretch.rows
+        here = log.views.rows(rows)
+        total = total_wrench(here, {side: log.wrenches[side][rows] for side in FEET})
+        weight = float(total[:, 2].mean())
+        centre = sliding(log.time[rows], here.com_in_level, window_s).mean
+        total[:, 3] -= weight * centre[:, 1]
+        total[:, 4] += weight * centre[:, 0]
+        excess.append(total - total.mean(axis=0))
+        arms.append([here.sole_in_level[side][:, :3, 3].mean(axis=0) for side in FEET])
+        counts.append(len(total))
+    # rounding errors do not scatter at random: they do not count
+    floor = np.repeat([LEAST_FORCE, LEAST_ARM * LEAST_FORCE], 3)
+    varying = [
+        at for at in MASS_COMPONENTS if np.concatenate(excess)[:, at].std() > floor[at]
+    ]
+    lengths = [correlation_length([own[:, at] for own in excess]) for at in varying]
+    length = max(lengths, default=1.0)
+    independent = np.array(counts) / length
+    free = np.maximum(independent - 1.0, LEAST_FREE * independent)
+    squares = sum(np.sum(own**2, axis=0) / length for own in excess)
+    variance = np.asarray(squares) / free.sum()
+    force = max(float(np.sqrt(variance[:3].mean() / len(FEET))), LEAST_FORCE)
+    # Σ M = Σ (M_s + p_s × F_s): the part of the forces' noise is subtracted
+    lever = float(np.sum(np.array(arms) ** 2)) / len(arms)
+    by_force = 2.0 * force**2 * lever
+    torque_variance = (variance[3:].sum() - by_force) / (3.0 * len(FEET))
+    noise = SensorNoise(
+        force=force,
+        torque=max(float(np.sqrt(max(torque_variance, 0.0))), LEAST_ARM * force),
+        joint=max(
+            SensorNoise().joint, encoder_step(log.positions) / float(np.sqrt(12.0))
+        ),
+    )
+    samples = np.maximum(np.rint(independent), 1).astype(np.int64)
+    return Scatter(noise, length, samples)
+
+
+def encoder_step(positions: Array) -> float:
+    """Return the median step of the joints' encoders [rad or m]; 0 if not visible.
+
+    ``positions`` have shape (n, nj).
+    """
+    steps = []
+    for column in positions.T:
+        values = np.unique(column)
+        apart = np.diff(values)
+        apart = apart[apart > SAME_VALUE]
+        if len(values) > FEW_VALUES * len(column) or len(apart) == 0:
+            continue
+        step = float(apart.min())
+        # a slow motion has many values as well, but they are not multiples
+        rest = np.abs(apart / step - np.rint(apart / step))
+        if np.mean(rest < NEAR_WHOLE) >= MOSTLY and len(apart) >= LEAST_STEPS:
+            steps.append(step)
+    return float(np.median(steps)) if steps else 0.0
+
+
+def correlation_length(pieces: Sequence[Array]) -> float:
+    """Return the number of consecutive samples that count as one, at least 1.
+
+    It is τ = 1 + 2 Σ ρ_k with the autocorrelation ρ_k at lag k, pooled over pieces of
+    one process that may have different means; the sum ends at the first lag k ≥ 6 τ
+    (Sokal's window). The mean of n samples has the variance of n / τ independent ones.
+
+    Args:
+        pieces: Samples at equal time intervals, shape (n_i,) each.
+    """
+    centred = [piece - piece.mean() for piece in pieces if len(piece) > 1]
+    if not centred or not any(np.any(piece != 0.0) for piece in centred):
+        return 1.0
+    longest = max(len(piece) for piece in centred)
+    products, counts = np.zeros(longest), np.zeros(longest)
+    for piece in centred:
+        lags = len(piece)
+        products[:lags] += _lagged_products(piece)
+        counts[:lags] += np.arange(lags, 0, -1)
+    covariance = products / counts
+    mean_length = sum(len(piece) for piece in centred) / len(centred)
+    length, lost = 1.0, 0.0
+    for _ in range(MOST_ROUNDS):
+        # subtracting the pieces' own means removed the variance of the mean
+        rho = (covariance + lost) / (covariance[0] + lost)
+        before, length = length, _summed(rho, mean_length)
+        fraction = min(length / mean_length, 0.9)
+        lost = covariance[0] * fraction / (1.0 - fraction)
+        if abs(length - before) < 1e-3 * length:
+            break
+    return length
+
+
+def _summed(rho: Array, most: float) -> float:
+    sums = 1.0 + 2.0 * np.cumsum(np.append(0.0, rho[1:]))
+    ends = np.flatnonzero(np.arange(len(rho)) >= WINDOW * np.maximum(sums, 1.0))
+    end = int(ends[0]) if len(ends) else len(rho) - 1
+    return float(min(max(sums[end], 1.0), max(most, 1.0)))
+
+
+def _lagged_products(piece: Array) -> Array:
+    """Return Σ_i x_i x_{i+k} for every lag k, shape (n,)."""
+    size = len(piece)
+    spectrum = np.fft.rfft(piece, 2 * size)
+    products: Array = np.fft.irfft(np.abs(spectrum) ** 2, 2 * size)[:size]
+    return products

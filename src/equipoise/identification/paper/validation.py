@@ -1,50 +1,217 @@
 """The validation of Section 4.2 of [Muscolo2017], and the same from the feet.
 
-The paper's MATLAB script gives the total CoM of each configuration as input and asks
-for l_b and l_c back. Here that is done by its own formulas, by the closed form and by
-least squares; then with foot sensors, as the paper describes but does not show, on the
-whole robot in three dimensions.
+The virtual robot of Table 1 is a planar chain, read from its file. The paper's MATLAB
+script gives the total CoM of each configuration as input and asks for l_b and l_c back.
+Here that is done by its own formulas, by the closed form and by least squares; then
+with foot sensors, as the paper describes but does not show, on the whole robot in three
+dimensions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
 
-from equipoise.identification.paper.chain import remaining_com
-from equipoise.identification.paper.coefficients import (
+from equipoise.arrays import Array
+from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.identification.paper.foot_wrenches import (
     Coefficients,
+    Feet,
+    FootWrench,
     coefficients,
     internal_torque,
+    two_pose_com,
 )
-from equipoise.identification.paper.links import links_from_com
-from equipoise.identification.paper.muscolo_biped import (
-    ROBOT,
-    PaperRobot,
-    lean,
-    read_paper_robot,
-)
-from equipoise.identification.paper.planar import (
+from equipoise.identification.paper.link_coms import (
+    Chain,
     PlanarPoses,
+    links_from_com,
     planar_determinant,
     planar_from_com,
     planar_from_feet,
+    remaining_com,
 )
-from equipoise.identification.paper.standing_statics import standing_statics
-from equipoise.identification.paper.two_poses import two_pose_com
 from equipoise.kinematics.com import com
+from equipoise.kinematics.frames import frame_jacobian, frame_pose
+from equipoise.kinematics.stance import sole_pose
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
-# What "recovered" means [mm].
+ROBOT = "muscolo-biped"
+ANKLES = ("right_ankle", "left_ankle")
+# Points 0 and 1 of Table 1 of [Muscolo2017]: y = −200 mm and y = 200 mm.
+FEET: tuple[Side, Side] = ("right", "left")
+# Largest error of a recovered value [mm].
 TOLERANCE = 1e-9
 MM = 1e3
 
 
+class PaperRobot(NamedTuple):
+    """Table 1 in the terms of Section 3.2; lengths in metres.
+
+    Attributes:
+        script: Chain of the paper's script: one leg, the waist lumped with its thigh.
+        both: Chain of the robot: both legs, the waist on both thighs.
+        l_b: Height of the shin's CoM above the ankle [m].
+        l_c: Height of the thigh's CoM above the knee [m].
+        thighs: Mass of both thighs [kg].
+        waist: Mass of the waist [kg].
+        length_c: From knee to waist [m].
+        theta_b: Lean in configuration b [rad].
+        theta_c: Lean in configuration c [rad].
+    """
+
+    script: Chain
+    both: Chain
+    l_b: float
+    l_c: float
+    thighs: float
+    waist: float
+    length_c: float
+    theta_b: float
+    theta_c: float
+
+
+def read_paper_robot(robot: Robot) -> PaperRobot:
+    """Return the parameters of the catalogue's ``muscolo-biped``.
+
+    Raises:
+        EquipoiseError: If it is another robot.
+    """
+    if robot.name != ROBOT:
+        raise EquipoiseError(
+            f"the paper's validation (--paper) is for {ROBOT}, not for {robot.name}"
+        )
+    foot, shin, thigh = (
+        _inertial(robot, f"left_{part}") for part in ("foot", "shin", "thigh")
+    )
+    waist = _inertial(robot, "waist").mass
+    above = robot.description.joint_by_name
+    ankle_height = -float(robot.soles["left"].transform_sole_to_link[2, 3])
+    length_b = -float(above["left_ankle"].transform_joint_to_parent[2, 3])
+    length_c = -float(above["left_knee"].transform_joint_to_parent[2, 3])
+    r_a, l_a = float(foot.com_in_link[0]), ankle_height + float(foot.com_in_link[2])
+    return PaperRobot(
+        script=Chain(
+            Feet(foot.mass, r_a, l_a, ankle_height),
+            np.array([shin.mass, thigh.mass + waist]),
+            np.array([length_b]),
+        ),
+        both=Chain(
+            Feet(2.0 * foot.mass, r_a, l_a, ankle_height),
+            np.array([2.0 * shin.mass, 2.0 * thigh.mass + waist]),
+            np.array([length_b]),
+        ),
+        l_b=length_b + float(shin.com_in_link[2]),
+        l_c=length_c + float(thigh.com_in_link[2]),
+        thighs=2.0 * thigh.mass,
+        waist=waist,
+        length_c=length_c,
+        theta_b=-_angle(robot, "configuration_b", "left_ankle"),
+        theta_c=-_angle(robot, "configuration_c", "left_knee"),
+    )
+
+
+def lean(robot: Robot, q: Array, turn: float, ankle_height: float) -> Array:
+    """Return a configuration leaning further about the ankles by a turn [rad]."""
+    leaning = np.array(q)
+    about_y = pin.exp3(np.array([0.0, turn, 0.0]))
+    ankle = np.array([0.0, 0.0, ankle_height])
+    turned = pin.SE3(about_y, ankle - about_y @ ankle)
+    leaning[:7] = pin.SE3ToXYZQUAT(turned * pin.XYZQUATToSE3(leaning[:7]))
+    for name in ANKLES:
+        leaning[robot.model.joints[robot.joint_id(name)].idx_q] -= turn
+    return leaning
+
+
+def _inertial(robot: Robot, link: str) -> Inertial:
+    inertial = robot.description.link_by_name[link].inertial
+    if inertial is None:
+        raise EquipoiseError(f"{robot.name}: link '{link}' has no mass")
+    return inertial
+
+
+def _angle(robot: Robot, posture: str, joint: str) -> float:
+    at = robot.model.joints[robot.joint_id(joint)].idx_q
+    return float(robot.posture(posture)[at])
+
+
+class StandingStatics(NamedTuple):
+    """A robot at rest on both feet.
+
+    Attributes:
+        foot_0: Wrench on the right foot, world axes, at the sole's origin.
+        foot_1: Wrench on the left foot.
+        torques: Torques that hold the joints [Nm], by name of coordinate in Pinocchio's
+            order; on the child link, about the joint's axis.
+    """
+
+    foot_0: FootWrench
+    foot_1: FootWrench
+    torques: Mapping[str, float]
+
+
+def standing_statics(
+    robot: Robot, q: ArrayLike, internal: ArrayLike | None = None
+) -> StandingStatics:
+    """Return wrenches and torques that hold a robot still.
+
+    Two feet can push against each other: of all wrenches that carry the weight, the
+    least (N and Nm counted alike) is taken, plus ``internal``. Whether the ground can
+    give them is not checked.
+
+    Args:
+        robot: The robot; its joints have one degree of freedom each.
+        q: Configuration, shape (nq,).
+        internal: Force and torque of foot 0, then of foot 1 [N, Nm], shape (12,). Only
+            the part that the feet can apply to each other is used.
+
+    Raises:
+        ShapeError: If ``q`` or ``internal`` has another shape.
+    """
+    q = robot.check_q(q)
+    if q.ndim != 1:
+        raise ShapeError(f"q must be one configuration, it has shape {q.shape}")
+    push = np.zeros(12) if internal is None else np.asarray(internal, dtype=np.float64)
+    if push.shape != (12,) or not np.isfinite(push).all():
+        raise ShapeError(f"internal must be 12 finite numbers, not {push.shape}")
+    places = [sole_pose(robot, q, side)[:3, 3] for side in FEET]
+    jacobian = np.vstack(
+        [
+            _sole_jacobian(robot, q, side, at)
+            for side, at in zip(FEET, places, strict=True)
+        ]
+    )
+    gravity = np.array(pin.computeGeneralizedGravity(robot.model, robot.data, q))
+    on_base = jacobian[:, :6].T
+    wrench = push + np.linalg.pinv(on_base) @ (gravity[:6] - on_base @ push)
+    torque = (gravity - jacobian.T @ wrench)[6:]
+    names = [str(name) for name in robot.model.names][2:]
+    return StandingStatics(
+        FootWrench(places[0], wrench[0:3], wrench[3:6]),
+        FootWrench(places[1], wrench[6:9], wrench[9:12]),
+        dict(zip(names, torque.tolist(), strict=True)),
+    )
+
+
+def _sole_jacobian(robot: Robot, q: Array, side: Side, at: Array) -> Array:
+    """Return the Jacobian of a sole's origin, linear first, world axes, (6, nv)."""
+    link = robot.soles[side].link
+    jacobian: Array = np.array(frame_jacobian(robot, q, link), np.float64)
+    arm = at - frame_pose(robot, q, link)[:3, 3]
+    jacobian[:3] += np.cross(jacobian[3:].T, arm).T
+    return jacobian
+
+
 class Printed(NamedTuple):
-    """What Table 1 of [Muscolo2017] has, and the script recovers [mm]."""
+    """Values of Table 1 of [Muscolo2017], which the script recovers [mm]."""
 
     r_b: float = 0.0
     l_b: float = 200.0
@@ -58,9 +225,9 @@ class PaperRow(NamedTuple):
     Attributes:
         way: How it was found: ``script``, ``closed form``, ``least squares`` or
             ``feet``.
-        quantity: In the paper's letters, with its unit.
+        quantity: Name in the paper's letters, with its unit.
         paper: The paper's value; None where it prints none.
-        ours: What came out.
+        ours: The value found here.
     """
 
     way: str
@@ -76,7 +243,7 @@ class PaperRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PaperResult:
-    """The validation, done.
+    """Results of the validation.
 
     Attributes:
         rows: One for each way and quantity.
@@ -94,11 +261,11 @@ class PaperResult:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """All of it as plain figures, by way and quantity."""
+        """The results as plain data, by way and quantity."""
         table: dict[str, Any] = {"achieved": self.achieved, "notes": list(self.notes)}
         for row in self.rows:
-            figures = {"paper": row.paper, "ours": row.ours, "error": row.error}
-            table.setdefault(row.way, {})[row.quantity] = figures
+            values = {"paper": row.paper, "ours": row.ours, "error": row.error}
+            table.setdefault(row.way, {})[row.quantity] = values
         return table
 
 
@@ -112,13 +279,13 @@ def paper_validation(robot: Robot | None = None) -> PaperResult:
         EquipoiseError: If it is another robot.
     """
     robot = robot or load(ROBOT)
-    figures = read_paper_robot(robot)
-    from_feet, notes = _from_feet(robot, figures)
-    return PaperResult((*_a_priori(figures), *from_feet), notes)
+    paper = read_paper_robot(robot)
+    from_feet, notes = _from_feet(robot, paper)
+    return PaperResult((*_a_priori(paper), *from_feet), notes)
 
 
 def _a_priori(paper: PaperRobot) -> list[PaperRow]:
-    """Return what the script does, and the same by our solvers: one leg, no sensors."""
+    """Return the results of the script and of our solvers: one leg, no sensors."""
     chain, theta_b, theta_c = paper.script, paper.theta_b, paper.theta_c
     m_b, m_c = chain.masses
     angles = np.array([[0.0, 0.0], [theta_b, theta_b], [0.0, theta_c]])
@@ -161,7 +328,7 @@ def _links(way: str, places: Any) -> list[PaperRow]:
 def _from_feet(
     robot: Robot, paper: PaperRobot
 ) -> tuple[list[PaperRow], tuple[str, ...]]:
-    """Return what foot sensors say, both legs, and what is not as the paper has it."""
+    """Return the results from foot sensors, both legs, and differences to the paper."""
     chain, turn = paper.both, paper.theta_b
     names = ("standing", "configuration_b", "configuration_c")
     a, b, c = (robot.posture(name) for name in names)

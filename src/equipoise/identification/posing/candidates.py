@@ -1,8 +1,7 @@
 """Poses that a robot could be measured in: balanced, within limits, not touching.
 
-Limits are those of joints' positions, and of their efforts outside the legs.
-
-How a robot gets from one pose to the next is not looked at.
+Limits are those of joint positions, and of joint torques outside the legs. The motion
+from one pose to the next is not checked.
 """
 
 from __future__ import annotations
@@ -14,27 +13,35 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measuring.measured_poses import FEET
-from equipoise.identification.posing.flat_feet import points_inside, posed_legs
 from equipoise.identification.posing.foot_placements import (
     Placement,
     foot_placements,
+    posed_legs,
     shortest_side,
 )
-from equipoise.identification.posing.holding import effort_bounds, holdable
-from equipoise.identification.posing.joint_ranges import joint_ranges, within_ranges
-from equipoise.identification.posing.pose_information import com_functionals
-from equipoise.identification.posing.self_collision import SelfCollision, self_collision
-from equipoise.identification.prior import Prior, default_prior, prior_belief
-from equipoise.identification.standing_frames import standing_frames
+from equipoise.identification.posing.pose_limits import (
+    SelfCollision,
+    holdable,
+    joint_ranges,
+    self_collision,
+    torque_bounds,
+    within_ranges,
+)
+from equipoise.identification.prior import (
+    Prior,
+    com_functionals,
+    default_prior,
+    prior_belief,
+)
+from equipoise.identification.statics import FEET, standing_frames
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.model import Robot
 
-# The CoM stays inside the soles by this share of their shorter side (joints give way)
-# and so many standard deviations of where the model has it; but not beyond this share
-# of the way to the middle.
-SOLE_SHARE, DEVIATIONS, MIDDLE_SHARE = 0.1, 3.0, 0.5
+# The CoM stays inside the soles by this fraction of their shorter side (joints give
+# way) and so many standard deviations of the model's CoM; but not beyond this fraction
+# of the distance to the middle.
+SOLE_FRACTION, DEVIATIONS, MIDDLE_FRACTION = 0.1, 3.0, 0.5
 # Poses that are drawn at a time, and at most for each that is wanted.
 ROUND, MOST_DRAWS = 256, 100
 
@@ -53,20 +60,20 @@ def pose_candidates(
     """Return random balanced poses on both feet, as varied as the robot allows.
 
     Torso, CoM and all joints that carry mass are drawn at random; fingers, ball joints
-    and toes are as in the posture standing.
+    and toes stay as in the standing posture.
 
     Args:
         robot: The robot; any with two soles that are not points.
-        count: How many poses.
-        seed: Of what is random.
-        stances: In how many placements of the feet, equally many poses in each. With
-            more than one, offsets of sensors and the CoM are told apart better, but
-            the robot must step.
+        count: Number of poses.
+        seed: Random seed.
+        stances: Number of placements of the feet, equally many poses in each. With
+            more than one, sensor offsets and the CoM are separated better, but the
+            robot must step.
         margin: Least distance of the CoM inside that part of the support polygon where
-            either foot carries a load [m]; :func:`default_margin` if not given.
-        prior: How far off the model may be, for that margin.
-        collisions: What must not touch; made from the robot's shapes if not given.
-        progress: Is told how many were found so far.
+            either foot carries a load [m]; :func:`default_margin` by default.
+        prior: Standard deviations of the model's parameters, for that margin.
+        collisions: Links that must not touch; from the robot's shapes by default.
+        progress: Called with the number of poses found so far.
 
     Returns:
         Configurations, soles at z = 0, shape (n, nq); n < count where poses are hard to
@@ -85,7 +92,7 @@ def pose_candidates(
     places = foot_placements(robot, legs, stances, rng)
     margins = [_margin(robot, place, margin, prior) for place in places]
     apart = self_collision(robot) if collisions is None else collisions
-    limits, bounds = joint_ranges(robot), effort_bounds(robot)
+    limits, bounds = joint_ranges(robot), torque_bounds(robot)
     parts = [np.zeros((0, robot.nq))]
     total = drawn = 0
     wanted = [len(part) for part in np.array_split(np.arange(count), stances)]
@@ -93,8 +100,8 @@ def pose_candidates(
         found = tries = 0
         while found < number and tries < MOST_DRAWS * number + ROUND:
             postures = _postures(robot, limits, ROUND, rng)
-            inner = points_inside(place.polygon, least, ROUND, rng)
-            q = legs.draw(place.home, place.soles, inner, postures, rng)
+            inner = _points_inside(place.polygon, least, ROUND, rng)
+            q = legs.draw(place, inner, postures, rng)
             q = q[within_ranges(q, limits) & _balanced(robot, q, place, least)]
             q = q[holdable(robot, q, bounds)]
             q = q[apart.free(q)][: number - found]
@@ -106,7 +113,7 @@ def pose_candidates(
     if len(poses) == 0:
         raise EquipoiseError(
             f"{robot.name}: none of {drawn} poses drawn has its soles flat, its CoM "
-            f"{1e3 * min(margins):.0f} mm inside, its joints and their efforts within "
+            f"{1e3 * min(margins):.0f} mm inside, its joints and their torques within "
             "limits and touches nothing"
         )
     return poses
@@ -115,19 +122,15 @@ def pose_candidates(
 def default_margin(robot: Robot, polygon: Array, prior: Prior | None = None) -> float:
     """Return how far inside a support polygon the CoM should stay [m].
 
-    A share of the soles, and enough for a CoM that is not where the model has it.
-
-    Args:
-        robot: The robot.
-        polygon: Corners [m], shape (k, 2).
-        prior: How far off the model may be; usual figures if not given.
+    It is a fraction of the soles, and enough for errors of the model's CoM by a prior,
+    :func:`default_prior` by default. The polygon has corners of shape (k, 2) [m].
     """
     belief = prior_belief(robot, default_prior(robot) if prior is None else prior)
     lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
     deviation = float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
     middle = float(polygon_margin(polygon, polygon.mean(axis=0)))
-    wanted = SOLE_SHARE * shortest_side(robot) + DEVIATIONS * deviation
-    return min(wanted, MIDDLE_SHARE * middle)
+    wanted = SOLE_FRACTION * shortest_side(robot) + DEVIATIONS * deviation
+    return min(wanted, MIDDLE_FRACTION * middle)
 
 
 def _margin(
@@ -155,6 +158,18 @@ def _postures(
     centre = np.clip(robot.standing, ranges[0], ranges[1])
     drawn = rng.uniform(ranges[0], ranges[1], (count, robot.nq))
     return centre + rng.uniform(0.0, 1.0, (count, 1)) * (drawn - centre)
+
+
+def _points_inside(
+    polygon: Array, margin: float, count: int, rng: np.random.Generator
+) -> Array:
+    """Return points evenly spread at least a margin inside a polygon, (count, 2)."""
+    low, high = polygon.min(axis=0) + margin, polygon.max(axis=0) - margin
+    found = np.zeros((0, 2))
+    while len(found) < count:
+        points = rng.uniform(low, high, (2 * count, 2))
+        found = np.vstack([found, points[polygon_margin(polygon, points) >= margin]])
+    return found[:count]
 
 
 def _balanced(

@@ -1,12 +1,12 @@
-"""Which of many measurements to make: greedily, then by exchange (Fedorov).
+"""The best of many measurements: chosen greedily, then by exchange (Fedorov).
 
 Measurement n adds BₙᵀBₙ to the information M. With P = M⁻¹, six rows change it by the
 matrix inversion and determinant lemmas::
 
     P' = P - P Bᵀ S⁻¹ B P,    S = I + B P Bᵀ,    det M' = det M det S
 
-When one is taken away, P is made anew: the lemma with the opposite sign loses all
-digits where one measurement alone tells something.
+When one is removed, P is computed anew: the lemma with the opposite sign loses all
+digits where one measurement alone determines something.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ Criterion = Literal["com", "com-mean", "all"]
 MOST_SWEEPS = 4
 # An exchange must be better by this to count.
 BETTER = 1e-9
-# What is known to this share of what the prior knows needs not be known better.
-FLOOR_SHARE = 0.1
+# Standard deviations below this fraction of the prior's need not become smaller.
+FLOOR_FRACTION = 0.1
 
 
 class Choice:
-    """Measurements chosen so far, and what each other one would add.
+    """Measurements chosen so far, and the gain from each other one.
 
     Args:
         rows: B of N measurements, shape (N, 6, d).
-        functionals: What one wants to know, F of shape (r, d).
+        functionals: F of the quantities that are wanted, shape (r, d).
         information: M before any of them, shape (d, d).
         criterion: ``"com"``: log det of the functionals' covariance F P Fᵀ, with a
-            floor for what is known well enough; ``"com-mean"``: its trace; ``"all"``:
-            log det of P.
+            floor for what is determined well enough; ``"com-mean"``: its trace;
+            ``"all"``: log det of P.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Choice:
         self._wanted = functionals
         self._root_before = np.linalg.cholesky(information).T
         self._renew()
-        floor = FLOOR_SHARE**2 * np.sum(functionals**2)
+        floor = FLOOR_FRACTION**2 * np.sum(functionals**2)
         self._floor = floor * np.eye(len(functionals))
 
     @property
     def covariance(self) -> Array:
-        """Of the functionals, F P Fᵀ, shape (r, r)."""
+        """Covariance of the functionals, F P Fᵀ, shape (r, r)."""
         return np.asarray(self._wanted @ self._inverse @ self._wanted.T)
 
     @property
@@ -62,7 +62,7 @@ class Choice:
 
     @property
     def value(self) -> float:
-        """What the criterion makes smaller."""
+        """The quantity to minimise."""
         if self.criterion == "all":
             return float(np.linalg.slogdet(self._inverse)[1])
         if self.criterion == "com-mean":
@@ -70,7 +70,7 @@ class Choice:
         return float(np.linalg.slogdet(self.covariance + self._floor)[1])
 
     def gains(self) -> Array:
-        """Return by how much each measurement would lower the value, shape (N,)."""
+        """Return the reduction of the value by each measurement, shape (N,)."""
         spread = np.eye(self._noise.shape[1]) + self._noise
         if self.criterion == "all":
             return np.asarray(np.linalg.slogdet(spread)[1])
@@ -95,7 +95,7 @@ class Choice:
         self._inverse -= known.T @ inverse @ known
 
     def remove(self, at: int) -> None:
-        """Take a chosen measurement away."""
+        """Remove a chosen measurement."""
         self.chosen.remove(at)
         self._renew()
 
@@ -117,14 +117,9 @@ def choose(
     count: int,
     criterion: Criterion = "com",
 ) -> list[int]:
-    """Return which measurements to make, none twice, the most telling first.
+    """Return which ``count`` measurements to make, none twice, the best first.
 
-    Args:
-        rows: B of N measurements, shape (N, 6, d).
-        functionals: F, shape (r, d).
-        information: M before, shape (d, d).
-        count: How many to choose, at most N.
-        criterion: What should become small; see :class:`Choice`.
+    Other arguments are those of :class:`Choice`.
     """
     choice = Choice(rows, functionals, information, criterion)
     for _ in range(count):
@@ -132,7 +127,11 @@ def choose(
     for _ in range(MOST_SWEEPS):
         if not _sweep(choice):
             break
-    return _ordered(rows, functionals, information, choice.chosen, criterion)
+    chosen = choice.chosen
+    few = Choice(rows[chosen], functionals, information, criterion)
+    for _ in chosen:  # each the best after those before it
+        few.add(_best(few))
+    return [chosen[at] for at in few.chosen]
 
 
 def _best(choice: Choice) -> int:
@@ -156,30 +155,13 @@ def _sweep(choice: Choice) -> bool:
     return exchanged
 
 
-def _ordered(
-    rows: Array,
-    functionals: Array,
-    information: Array,
-    chosen: list[int],
-    criterion: Criterion,
-) -> list[int]:
-    """Return the chosen ones, each the best after those before it."""
-    few = Choice(rows[chosen], functionals, information, criterion)
-    for _ in chosen:
-        few.add(_best(few))
-    return [chosen[at] for at in few.chosen]
-
-
 def variances_after(
     rows: Array, functionals: Array, information: Array, orders: NDArray[np.int64]
 ) -> Array:
     """Return the functionals' variance after 1, 2, … measurements, (k, n).
 
-    Args:
-        rows: Shape (N, 6, d).
-        functionals: Shape (r, d).
-        information: M before, shape (d, d).
-        orders: Measurements in k orders, shape (k, n).
+    ``orders`` are k orders of measurements, shape (k, n); other arguments are those of
+    :class:`Choice`.
     """
     inverse = np.tile(np.linalg.inv(information), (len(orders), 1, 1))
     seen = inverse @ functionals.T

@@ -1,7 +1,8 @@
-"""Poses in which a robot touches itself or, but for its feet, the ground.
+"""Limits of a pose to measure: joint ranges, holding torques, nothing touching.
 
-Primitives are taken as they are and meshes as their convex hulls, which are larger: a
-pose that is free here is free, one that is not may be.
+A robot must touch neither itself nor, but for its feet, the ground. Primitives are
+taken as they are and meshes as their convex hulls, which are larger: a pose that is
+free here is free, one that is not may be.
 """
 
 from __future__ import annotations
@@ -16,20 +17,113 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.posing.joint_ranges import joint_ranges
+from equipoise.identification.consistency import sphere_directions
 from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known
-from equipoise.robot.description import Link, Shape
+from equipoise.robot.description import Shape
 from equipoise.robot.mesh import read_mesh
 from equipoise.robot.model import Robot
 
+# Joints stay away from their limits by this fraction of their range.
+LIMIT_FRACTION = 0.02
+# A joint without limits turns so far to either side [rad].
+UNLIMITED_TURN = 0.5 * np.pi
+# Joints that move less than this fraction of the mass stay where they are.
+LEAST_MASS_FRACTION = 1e-3
+# Fraction of a joint's torque limit; the rest is for links heavier than modelled.
+HELD_FRACTION = 0.7
 # Links nearer than this count as touching [m].
 CLEARANCE = 0.005
 # Corners of a hull are the points that are farthest along so many directions.
 HULL_DIRECTIONS = 200
 PIECE = 4096
-# Links that touch in more than this share of random postures do so by their shapes.
+# Links that touch in more than this fraction of random postures do so by their shapes.
 MOSTLY, POSTURES = 0.5, 200
 GROUND = "the ground"
+PRIMITIVES = {
+    "box": coal.Box,
+    "sphere": coal.Sphere,
+    "cylinder": coal.Cylinder,
+    "capsule": coal.Capsule,
+}
+
+
+def joint_ranges(robot: Robot) -> Array:
+    """Return lower and upper bounds of configurations to draw, shape (2, nq).
+
+    Both are those of the standing posture for joints that are not to move.
+    """
+    model = robot.model
+    ranges = np.tile(robot.standing, (2, 1))
+    masses = pin.Data(model)
+    pin.computeSubtreeMasses(model, masses)
+    followers = {j.name for j in robot.description.joints if j.mimic is not None}
+    on_legs = {j for leg in robot.legs.values() for j in leg.subtree_joints}
+    on_legs -= {j for leg in robot.legs.values() for j in leg.joints}
+    on_legs |= {str(model.names[body]) for body in bodies_above_legs(robot)}
+    for body in range(2, model.njoints):
+        joint, name = model.joints[body], str(model.names[body])
+        light = masses.mass[body] < LEAST_MASS_FRACTION * robot.mass
+        if joint.nq != 1 or light or name in followers | on_legs:
+            continue
+        at = joint.idx_q
+        lower, upper = model.lowerPositionLimit[at], model.upperPositionLimit[at]
+        if not np.isfinite([lower, upper]).all():
+            turn = UNLIMITED_TURN if joint.shortname()[10] == "R" else 0.0
+            lower = max(lower, robot.standing[at] - turn)
+            upper = min(upper, robot.standing[at] + turn)
+        distance = LIMIT_FRACTION * (upper - lower)
+        ranges[:, at] = lower + distance, upper - distance
+    return ranges
+
+
+def within_ranges(q: Array, ranges: Array) -> NDArray[np.bool_]:
+    """Return in which of n configurations all joints are in range, shape (n,)."""
+    moved = ranges[1] > ranges[0]
+    inside = (q >= ranges[0]) & (q <= ranges[1])
+    return np.asarray(inside[:, moved].all(axis=1))
+
+
+def bodies_above_legs(robot: Robot) -> set[int]:
+    """Return the bodies between the base and the legs, such as a waist."""
+    bodies = set()
+    for leg in robot.legs.values():
+        body = int(robot.model.parents[robot.joint_id(leg.joints[0])])
+        while body > 1:
+            bodies.add(body)
+            body = int(robot.model.parents[body])
+    return bodies
+
+
+def torque_bounds(robot: Robot) -> Array:
+    """Return the largest torques for holding a pose [Nm or N], shape (nv - 6,).
+
+    Infinite for joints of legs, between which the load is not determined, for joints
+    without known limits, and for those that standing already overloads.
+    """
+    model = robot.model
+    legs = {name for leg in robot.legs.values() for name in leg.subtree_joints}
+    bounds = np.full(robot.nv - 6, np.inf)
+    for joint in robot.description.joints:
+        if not model.existJointName(joint.name) or joint.name in legs:
+            continue
+        at = model.joints[model.getJointId(joint.name)].idx_v - 6
+        if at >= 0 and joint.effort_limit > 0.0:
+            bounds[at] = HELD_FRACTION * joint.effort_limit
+    for body in bodies_above_legs(robot):  # they carry the legs, too
+        first = model.joints[body].idx_v - 6
+        bounds[first : first + model.joints[body].nv] = np.inf
+    standing = np.abs(pin.computeGeneralizedGravity(model, robot.data, robot.standing))
+    bounds[standing[6:] > bounds] = np.inf
+    return bounds
+
+
+def holdable(robot: Robot, q: Array, bounds: Array) -> NDArray[np.bool_]:
+    """Return which of n configurations keep within the bounds, shape (n,)."""
+    model, data = robot.model, robot.data
+    torques = np.array(
+        [pin.computeGeneralizedGravity(model, data, row)[6:] for row in q]
+    ).reshape(len(q), robot.nv - 6)
+    return np.asarray(np.all(np.abs(torques) <= bounds, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +131,12 @@ class SelfCollision:
     """Pairs of links that must not touch.
 
     Pairs that are left out: links on the same body or on neighbours in the tree, and
-    links that touch in the posture standing already or in most postures.
+    links that touch in the standing posture or in most postures.
 
     Attributes:
         robot: The robot.
-        geometry: Shapes on the robot's bodies, and the pairs to look at.
-        notices: What could not be looked at, a sentence each.
+        geometry: Shapes on the robot's bodies, and the pairs to check.
+        notices: What could not be checked, a sentence each.
     """
 
     robot: Robot
@@ -65,15 +159,11 @@ class SelfCollision:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Names of the links of each pair of shapes that is looked at."""
+        """Names of the links of each pair of shapes that is checked."""
         return tuple(self._names(pair) for pair in self.geometry.collisionPairs)
 
     def free(self, q: ArrayLike) -> NDArray[np.bool_]:
-        """Return in which of n configurations nothing touches, shape (n,).
-
-        Args:
-            q: Shape (n, nq), soles at z = 0.
-        """
+        """Return in which of n configurations nothing touches; soles at z = 0, (n,)."""
         rows = np.atleast_2d(self.robot.check_q(q))
         model, data = self.robot.model, self.robot.data
         radius, centre, pairs = self._balls
@@ -97,21 +187,11 @@ class SelfCollision:
 
     def touching(self, q: ArrayLike) -> tuple[tuple[str, str], ...]:
         """Return the names of links that touch in a configuration, shape (nq,)."""
-        pin.computeCollisions(
-            self.robot.model,
-            self.robot.data,
-            self.geometry,
-            self._data,
-            self.robot.check_q(q),
-            False,
-        )
-        found = [
-            self._names(pair)
-            for pair, result in zip(
-                self.geometry.collisionPairs, self._data.collisionResults, strict=True
-            )
-            if result.isCollision()
-        ]
+        robot, geometry, data = self.robot, self.geometry, self._data
+        checked = robot.check_q(q)
+        pin.computeCollisions(robot.model, robot.data, geometry, data, checked, False)
+        pairs = zip(geometry.collisionPairs, data.collisionResults, strict=True)
+        found = [self._names(pair) for pair, result in pairs if result.isCollision()]
         return tuple(dict.fromkeys(found))
 
     def _names(self, pair: pin.CollisionPair) -> tuple[str, str]:
@@ -121,12 +201,10 @@ class SelfCollision:
 
 
 def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:
-    """Return what must not touch, from a robot's shapes.
+    """Return the links that must not touch, from a robot's shapes.
 
-    Args:
-        robot: The robot.
-        clearance: Shapes nearer than this count as touching [m]; where they are
-            nearer in the posture standing, half of the distance there.
+    Shapes nearer than the clearance [m] count as touching; where they are nearer in the
+    standing posture, half of the distance there.
     """
     geometry = pin.GeometryModel()
     bare = []
@@ -135,8 +213,22 @@ def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:
         if not shapes and link.inertial is not None:
             bare.append(link.name)
         for number, shape in enumerate(shapes):
-            geometry.addGeometryObject(_placed(robot, link, shape, number))
-    notices = _notices(robot, len(geometry.geometryObjects), bare)
+            frame = robot.model.frames[robot.model.getBodyId(link.name)]
+            pose = frame.placement * pin.SE3(np.array(shape.transform_shape_to_link))
+            name, body = f"{link.name}:{number}", int(frame.parentJoint)
+            placed = pin.GeometryObject(name, body, pose, _coal_shape(shape))
+            geometry.addGeometryObject(placed)
+    notices = []
+    if len(geometry.geometryObjects) == 0:
+        notices = [
+            f"{robot.name} has no shapes: whether it touches itself is not checked"
+        ]
+    elif bare:
+        named = ", ".join(bare[:3]) + (", …" if len(bare) > 3 else "")
+        notices = [
+            f"{len(bare)} links have no shapes and are not checked for touching: "
+            f"{named}"
+        ]
     if len(geometry.geometryObjects) > 0:
         floor = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
         geometry.addGeometryObject(
@@ -146,11 +238,11 @@ def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:
     data = pin.GeometryData(geometry)
     for request, gap in zip(data.collisionRequests, gaps, strict=True):
         request.security_margin = min(clearance, 0.5 * gap)
-    return SelfCollision(robot, geometry, notices, data)
+    return SelfCollision(robot, geometry, tuple(notices), data)
 
 
 def _keep_pairs(robot: Robot, geometry: pin.GeometryModel) -> list[float]:
-    """Choose the pairs to look at; return how far each is apart, standing [m]."""
+    """Choose the pairs to check; return their distances in the standing posture [m]."""
     objects = list(geometry.geometryObjects)
     model, parents = robot.model, robot.model.parents
     feet = {
@@ -196,28 +288,12 @@ def _usually_touch(
     return np.asarray((count > MOSTLY * POSTURES) & ~np.array(on_ground, dtype=bool))
 
 
-def _placed(robot: Robot, link: Link, shape: Shape, number: int) -> pin.GeometryObject:
-    """Return a shape on the body that its link belongs to."""
-    frame = robot.model.frames[robot.model.getBodyId(link.name)]
-    pose = frame.placement * pin.SE3(np.array(shape.transform_shape_to_link))
-    name = f"{link.name}:{number}"
-    return pin.GeometryObject(name, int(frame.parentJoint), pose, _coal_shape(shape))
-
-
 def _coal_shape(shape: Shape) -> Any:
-    match shape.kind:
-        case "box":
-            return coal.Box(*shape.size)
-        case "sphere":
-            return coal.Sphere(*shape.size)
-        case "cylinder":
-            return coal.Cylinder(*shape.size)
-        case "capsule":
-            return coal.Capsule(*shape.size)
-        case "mesh":
-            mesh = None if shape.mesh is None else read_mesh(shape.mesh)
-            points = np.zeros((0, 3)) if mesh is None else mesh.vertices
-            return _hull(np.asarray(points * np.array(shape.size), dtype=np.float64))
+    if shape.kind != "mesh":
+        return PRIMITIVES[shape.kind](*shape.size)
+    mesh = None if shape.mesh is None else read_mesh(shape.mesh)
+    points = np.zeros((0, 3)) if mesh is None else mesh.vertices
+    return _hull(np.asarray(points * np.array(shape.size), dtype=np.float64))
 
 
 def _hull(points: Array) -> Any:
@@ -251,12 +327,7 @@ def _hull(points: Array) -> Any:
 
 def _farthest(points: Array) -> NDArray[np.int64]:
     """Return which points are farthest along directions spread over a sphere."""
-    step = np.arange(HULL_DIRECTIONS) + 0.5
-    z = 1.0 - 2.0 * step / HULL_DIRECTIONS
-    turn = np.pi * (1.0 + np.sqrt(5.0)) * step
-    across = np.sqrt(1.0 - z**2)
-    directions = np.column_stack([across * np.cos(turn), across * np.sin(turn), z])
-    single = directions.astype(np.float32)
+    single = sphere_directions(HULL_DIRECTIONS).astype(np.float32)
     pieces = []
     for first in range(0, len(points), PIECE):  # a piece fits into the cache
         heights = single @ points[first : first + PIECE].T.astype(np.float32)
@@ -264,19 +335,6 @@ def _farthest(points: Array) -> NDArray[np.int64]:
     kept = np.concatenate(pieces)
     heights = single @ points[kept].T.astype(np.float32)
     return np.asarray(kept[np.unique(np.argmax(heights, axis=1))])
-
-
-def _notices(robot: Robot, shapes: int, bare: list[str]) -> tuple[str, ...]:
-    if shapes == 0:
-        return (
-            f"{robot.name} has no shapes: whether it touches itself is not looked at",
-        )
-    if not bare:
-        return ()
-    named = ", ".join(bare[:3]) + (", …" if len(bare) > 3 else "")
-    return (
-        f"{len(bare)} links have no shapes and are not looked at for touching: {named}",
-    )
 
 
 def _link_of(name: str) -> str:

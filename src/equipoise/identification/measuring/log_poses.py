@@ -11,34 +11,44 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
-from equipoise.identification.measuring.balance_series import SoleViews, sole_views
-from equipoise.identification.measuring.joint_names import check_joint_names
-from equipoise.identification.measuring.measured_poses import FEET, MeasuredPoses
-from equipoise.identification.measuring.plausible import (
-    FRAME_HINT,
-    check_alive,
-    check_wrenches,
+from equipoise.identification.measuring.balance_series import (
+    BalanceSeries,
+    sole_views,
 )
-from equipoise.identification.measuring.pose_table import SAMPLES
-from equipoise.identification.measuring.scatter import scatter
+from equipoise.identification.measuring.log_checks import (
+    FRAME_HINT,
+    base_notice,
+    check_alive,
+    check_joint_names,
+    check_wrenches,
+    in_si,
+)
 from equipoise.identification.measuring.stretches import (
     LEAST_LOAD,
     FoundStretches,
     Stillness,
     Stretch,
     find_stretches,
+    scatter,
     still_rows,
 )
-from equipoise.identification.measuring.time_offset import time_offset
-from equipoise.identification.measuring.units import base_notice, in_si
-from equipoise.identification.measuring.wrench_rows import (
+from equipoise.identification.measuring.wrench_timing import (
     finite_wrenches,
     measured_rows,
+    time_offset,
 )
 from equipoise.identification.noise import SensorNoise
-from equipoise.identification.standing_frames import MOST_TILT
+from equipoise.identification.statics import FEET, MOST_TILT, MeasuredPoses
 from equipoise.log.recordings.match_to_robot import foot_wrenches, matched_positions
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
+from equipoise.log.recordings.recording_of_csv import (
+    BASE,
+    JOINT,
+    TIME,
+    WRENCH,
+    WRENCH_ORDER,
+    csv_columns,
+)
 from equipoise.log.recordings.topic_series import recording_of_run
 from equipoise.log.run import Run
 from equipoise.robot.joint_coordinates import configurations, joint_positions
@@ -46,20 +56,26 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+# The column with the number of independent samples that a row is the mean of.
+SAMPLES = "samples"
+# Columns that number or name poses.
+NUMBERS = ("pose", "row", "index", "name", "placement", "stance", "")
+# More rows than this fraction without a number: it is not a table of poses.
+MOST_BROKEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """What a log says of a robot that stands still.
+class ExtractedPoses:
+    """Measured poses with what else was extracted from their log.
 
     Attributes:
         poses: One for each stretch, or each row of a table.
-        noise: Of the sensors, as the stretches scatter; the default for a table.
-        notices: What was mended, assumed or left out, a sentence each.
-        stretches: Where the poses come from; empty for a table.
-        correlation_rows: How many rows in a row are worth one independent sample.
-        offset_s: By how much the wrenches were late and were shifted [s]; 0 where
-            they were not, None where it cannot be told.
+        noise: Noise of the sensors within stretches; the default for a table.
+        notices: Corrections, assumptions and omissions, a sentence each.
+        stretches: Stretches that the poses come from; empty for a table.
+        correlation_rows: Number of consecutive rows that count as one sample.
+        offset_s: Delay of the wrenches, by which they were shifted [s]; 0 where they
+            were not, None where it is not identifiable.
     """
 
     poses: MeasuredPoses
@@ -68,18 +84,6 @@ class Measured:
     stretches: tuple[Stretch, ...] = ()
     correlation_rows: float = 1.0
     offset_s: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Log:
-    """Rows of a log, in SI units and the soles' frames."""
-
-    source: Path | str
-    robot: Robot
-    time: Array
-    positions: Array
-    views: SoleViews
-    wrenches: dict[Side, Array]
 
 
 def measured_poses(
@@ -91,23 +95,23 @@ def measured_poses(
     wrench_frames: Mapping[str, str] | None = None,
     free_mass: bool = False,
     stillness: Stillness | None = None,
-) -> Measured:
-    """Return the poses that a log shows a robot in, standing still on both feet.
+) -> ExtractedPoses:
+    """Return the poses of a log in which the robot stands still on both feet.
 
     Args:
         robot: The robot.
-        recording: What was measured.
-        table: Each row is a pose (:func:`~.pose_table.read_pose_table`), not a moment.
-        units: Of the log where they are not rad, m, N and Nm; see
-            :data:`~.units.UNITS`.
+        recording: The log.
+        table: Whether each row is a pose (:func:`read_pose_table`), not a moment.
+        units: Units of the log where they are not rad, m, N and Nm; see
+            :data:`~.log_checks.UNITS`.
         wrench_frames: Frame that wrenches are in, by topic or beginning of columns,
             where the log names another.
-        free_mass: The robot may weigh anything; else the model's weight to 25 %.
-        stillness: What counts as standing still.
+        free_mass: Whether the robot may have any weight; else the model's to 25 %.
+        stillness: Thresholds of standing still.
 
     Raises:
         EquipoiseError: If joints, units, signs, frames or weight do not fit the robot,
-            or it never stands still on both feet; says what to do.
+            or it never stands still on both feet, with what to do.
     """
     notices = list(recording.notices)
     samples = recording.joints.get(SAMPLES)
@@ -122,14 +126,20 @@ def measured_poses(
     recording = finite_wrenches(recording, notices)
     wrenches = _both_wrenches(recording, robot, q, notices)
     check_alive(recording.source, robot, wrenches)
-    log = _Log(recording.source, robot, recording.time, positions, views, wrenches)
+    log = BalanceSeries(
+        recording.source, robot, recording.time, positions, views, wrenches
+    )
     if table:
         notices.extend(check_wrenches(log.source, robot, wrenches, free_mass=free_mass))
         return _of_table(log, samples, notices)
-    late = time_offset(log.time, views, wrenches)
+    late = time_offset(log)
     step = float(np.median(np.diff(log.time))) if len(log.time) > 1 else np.inf
     if late is not None and abs(late) > step:
-        recording = _shifted(recording, late)
+        shifted = {
+            name: own._replace(time=own.time - late)
+            for name, own in recording.wrenches.items()
+        }
+        recording = replace(recording, wrenches=shifted)
         log = replace(log, wrenches=_both_wrenches(recording, robot, q, []))
         notices.append(
             f"wrenches come {abs(late) * 1e3:.0f} ms "
@@ -141,26 +151,18 @@ def measured_poses(
     return _of_log(log, usable, stillness or Stillness(), free_mass, notices, late)
 
 
-def measure_run(
+def measured_poses_of_run(
     run: Run, *, free_mass: bool = False, stillness: Stillness | None = None
-) -> Measured:
+) -> ExtractedPoses:
     """Return the poses in which the robot of a run stands still on both feet.
 
-    Of a run with sensors what these measured counts, as if it were read from its log.
-
-    Args:
-        run: Simulated, or replayed.
-        free_mass: As for :func:`measured_poses`.
-        stillness: What counts as standing still.
-
-    Raises:
-        EquipoiseError: As for :func:`measured_poses`.
+    If the run has sensors, their measurements are used, as if read from its log. Other
+    arguments and errors are those of :func:`measured_poses`.
     """
     robot = run.robot
     if run.measured is not None:
-        recording = recording_of_run(run)
         return measured_poses(
-            robot, recording, free_mass=free_mass, stillness=stillness
+            robot, recording_of_run(run), free_mass=free_mass, stillness=stillness
         )
     for side in FEET:
         if side not in run.foot_wrench:
@@ -168,42 +170,36 @@ def measure_run(
                 f"the run of {robot.name} has no wrench of the {side} foot"
             )
     wrenches = {side: np.asarray(run.foot_wrench[side]) for side in FEET}
-    check_alive(f"run of {robot.name}", robot, wrenches)
-    positions = joint_positions(robot, run.q)
-    views = sole_views(robot, run.q)
-    log = _Log(f"run of {robot.name}", robot, run.time, positions, views, wrenches)
+    source = f"run of {robot.name}"
+    check_alive(source, robot, wrenches)
+    positions, views = joint_positions(robot, run.q), sole_views(robot, run.q)
+    log = BalanceSeries(source, robot, run.time, positions, views, wrenches)
     usable = np.ones(len(run.time), dtype=np.bool_)
     return _of_log(log, usable, stillness or Stillness(), free_mass, [], 0.0)
 
 
 def _of_log(
-    log: _Log,
+    log: BalanceSeries,
     usable: NDArray[np.bool_],
     stillness: Stillness,
     free_mass: bool,
     notices: list[str],
     late: float | None,
-) -> Measured:
-    calm = still_rows(log.time, log.views, stillness) & usable
-    looked_at = calm if calm.any() else usable
-    seen = {side: own[looked_at] for side, own in log.wrenches.items()}
-    notices.extend(check_wrenches(log.source, log.robot, seen, free_mass=free_mass))
-    found = find_stretches(
-        log.time, log.views, log.wrenches, log.positions, usable, stillness
-    )
+) -> ExtractedPoses:
+    calm = still_rows(log, stillness) & usable
+    rows_checked = calm if calm.any() else usable
+    checked = {side: own[rows_checked] for side, own in log.wrenches.items()}
+    notices.extend(check_wrenches(log.source, log.robot, checked, free_mass=free_mass))
+    found = find_stretches(log, usable, stillness)
     if not found.kept:
         raise EquipoiseError(_nothing_found(log, found, stillness))
     notices.extend(found.notices)
     rows = [stretch.rows for stretch in found.kept]
-    spread = scatter(
-        log.time,
-        log.views,
-        log.wrenches,
-        log.positions,
-        found.kept,
-        stillness.window_s,
+    spread = scatter(log, found.kept, stillness.window_s)
+    # means across turns of a circle
+    means = np.array(
+        [np.unwrap(log.positions[row], axis=0).mean(axis=0) for row in rows]
     )
-    means = np.array([_mean_position(log.positions[row]) for row in rows])
     poses = MeasuredPoses(
         log.robot,
         _anywhere(log.robot, means),
@@ -214,15 +210,17 @@ def _of_log(
         spread.samples,
         np.array([stretch.start_s for stretch in found.kept]),
     )
-    return Measured(
+    return ExtractedPoses(
         poses, spread.noise, tuple(notices), found.kept, spread.correlation_rows, late
     )
 
 
-def _of_table(log: _Log, samples: Array | None, notices: list[str]) -> Measured:
+def _of_table(
+    log: BalanceSeries, samples: Array | None, notices: list[str]
+) -> ExtractedPoses:
     load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
-    share = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
-    for side, own in zip(FEET, share.T, strict=True):
+    fraction = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
+    for side, own in zip(FEET, fraction.T, strict=True):
         if own.min() < LEAST_LOAD:
             row = int(np.argmin(own))
             raise EquipoiseError(
@@ -244,7 +242,7 @@ def _of_table(log: _Log, samples: Array | None, notices: list[str]) -> Measured:
         np.rint(counts).astype(np.int64),
         log.time,
     )
-    return Measured(poses, SensorNoise(), tuple(notices))
+    return ExtractedPoses(poses, SensorNoise(), tuple(notices))
 
 
 def _both_wrenches(
@@ -256,9 +254,7 @@ def _both_wrenches(
     found = foot_wrenches(recording, robot, q, notices)
     for side in FEET:
         if side not in found:
-            known = [
-                f"'{name}' in '{w.frame}'" for name, w in recording.wrenches.items()
-            ]
+            known = [f"'{n}' in '{w.frame}'" for n, w in recording.wrenches.items()]
             raise EquipoiseError(
                 f"{recording.source}: no wrench is in a frame of the {side} leg of "
                 f"{robot.name}; its wrenches are: {', '.join(known) or 'none'}; "
@@ -280,24 +276,13 @@ def _with_frames(
     return replace(recording, wrenches=wrenches)
 
 
-def _shifted(recording: Recording, late: float) -> Recording:
-    wrenches = {
-        name: MeasuredWrench(own.frame, own.time - late, own.values)
-        for name, own in recording.wrenches.items()
-    }
-    return replace(recording, wrenches=wrenches)
-
-
 def _anywhere(robot: Robot, positions: Array) -> Array:
     return configurations(robot, np.tile(AT_ORIGIN, (len(positions), 1)), positions)
 
 
-def _mean_position(positions: Array) -> Array:
-    """Return the mean of rows of joint positions, across turns of a circle."""
-    return np.asarray(np.unwrap(positions, axis=0).mean(axis=0))
-
-
-def _nothing_found(log: _Log, found: FoundStretches, stillness: Stillness) -> str:
+def _nothing_found(
+    log: BalanceSeries, found: FoundStretches, stillness: Stillness
+) -> str:
     height = float(np.median(log.views.com_in_level[:, 2]))
     limit = stillness.speed_limit(height)
     if found.notices:
@@ -312,3 +297,80 @@ def _nothing_found(log: _Log, found: FoundStretches, stillness: Stillness) -> st
         f"slower than {limit * 1e3:.1f} mm/s for {stillness.duration_s:g} s"
         + (f"; the soles are {tilt:.0f}° apart, are angles in rad?" if tilted else "")
     )
+
+
+def read_pose_table(path: Path | str) -> Recording:
+    """Read a CSV file that holds one measured pose a row.
+
+    Columns are those of logs; a column of time is not needed, and ``samples`` may give
+    the number of independent samples that a row is the mean of. Rows that lack a number
+    are left out. Times are the numbers of the poses, from 0.
+
+    Raises:
+        EquipoiseError: If it is not such a table, naming the row or column at fault.
+    """
+    file = Path(path)
+    columns, notices = csv_columns(file, may_be_cut_off=False, unread=NUMBERS)
+    used = [name for name in columns if not BASE.fullmatch(name)]
+    broken = np.any([~np.isfinite(columns[name]) for name in used], axis=0)
+    lost = np.flatnonzero(broken)
+    if len(lost) > MOST_BROKEN * len(broken):
+        raise EquipoiseError(
+            f"{file}: {len(lost)} of {len(broken)} rows lack a number, the first is "
+            f"row {lost[0] + 2}"
+        )
+    if len(lost):
+        rows = ", ".join(str(row + 2) for row in lost[:8])
+        more = f" and {len(lost) - 8} more" if len(lost) > 8 else ""
+        notices.append(
+            f"{file.name}: {len(lost)} of {len(broken)} poses are left out: numbers "
+            f"are missing in row {rows}{more}"
+        )
+    kept = {name: columns[name][~broken] for name in used}
+    time = np.flatnonzero(~broken).astype(np.float64)
+    wrenches, joints = _sorted_out(kept, notices, time)
+    if not joints:
+        raise EquipoiseError(
+            f"{file}: holds no joint positions; its columns are: {', '.join(columns)}"
+        )
+    return Recording(
+        source=file,
+        time=time,
+        joints=joints,
+        velocity={},
+        effort={},
+        wrenches=wrenches,
+        base_pose=None,
+        base_source="",
+        base_frame="",
+        static_frames={},
+        urdf=None,
+        settings=None,
+        notices=tuple(notices),
+    )
+
+
+def _sorted_out(
+    columns: dict[str, Array], notices: list[str], time: Array
+) -> tuple[dict[str, MeasuredWrench], dict[str, Array]]:
+    """Return wrenches by the beginning of their columns, and joints by name."""
+    wrenches: dict[str, dict[str, Array]] = {}
+    joints: dict[str, Array] = {}
+    for name, column in columns.items():
+        wrench, joint = WRENCH.fullmatch(name), JOINT.fullmatch(name)
+        if wrench:
+            kind = (wrench.group(2) or wrench.group(4)[0]).lower().replace("t", "m")
+            axis = (wrench.group(3) or wrench.group(5)).lower()
+            wrenches.setdefault(wrench.group(1), {})[f"{kind}{axis}"] = column
+        elif joint is None or TIME.fullmatch(name.lower()):
+            continue
+        elif joint.group(2) in (None, "position"):
+            joints[joint.group(1)] = column
+    found = {}
+    for prefix, parts in wrenches.items():
+        if parts.keys() != set(WRENCH_ORDER):
+            notices.append(f"columns {prefix}.* are left out: a wrench has six")
+            continue
+        values = np.stack([parts[key] for key in WRENCH_ORDER], axis=1)
+        found[prefix] = MeasuredWrench(prefix.split("/")[-1], time, values)
+    return found, joints

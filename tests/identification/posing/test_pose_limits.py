@@ -6,8 +6,11 @@ import mujoco
 import numpy as np
 
 import equipoise as eq
-from equipoise.identification.posing.joint_ranges import joint_ranges
-from equipoise.identification.posing.self_collision import GROUND, self_collision
+from equipoise.identification.posing.pose_limits import (
+    GROUND,
+    joint_ranges,
+    self_collision,
+)
 from equipoise.robot.formats.mujoco_state import to_mujoco
 
 

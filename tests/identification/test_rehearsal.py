@@ -14,19 +14,19 @@ from equipoise.arrays import Array
 from equipoise.cli.main import run as run_command
 from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
-from equipoise.identification.closed_circle import Rehearsal, rehearse
-from equipoise.identification.identify_log import identify
+from equipoise.identification.identify import identify
 from equipoise.identification.prior import Prior, prior_belief
-from equipoise.identification.simulated_poses import (
+from equipoise.identification.rehearsal import (
+    Rehearsal,
     TrueRobot,
     draw_truth,
     noise_of,
+    rehearse,
     stand_in_poses,
     usual_encoders,
     usual_feet,
 )
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import equations, total_com
+from equipoise.identification.statics import equations, standing_frames, total_com
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, joint_positions
@@ -54,7 +54,7 @@ def rehearsal(mahru: eq.Robot, poses: Array) -> Rehearsal:
 def test_the_simulator_stands_by_our_equations(mahru: eq.Robot, poses: Array) -> None:
     """Weight and tipping balance to 1e-4 once the soles' tilt is allowed for.
 
-    Forces sideways show by how much the soles are not level.
+    Lateral forces show by how much the soles are not level.
     """
     truth = draw_truth(mahru, PRIOR, 2)
     quiet = Encoders(Noise()), np.random.default_rng(0)
@@ -151,14 +151,14 @@ class Visits:
             turns = Slerp([0.0, 1.0], Rotation.from_quat([begin[3:7], end[3:7]]))
             centre = np.asarray(eq.com(robot, np.stack([begin, end])))
             joints = joint_positions(robot, np.stack([begin, end]))
-            share = blend[:, None]
+            fraction = blend[:, None]
             posture = configurations(
                 robot,
                 np.tile(begin[:7], (self.KNOTS, 1)),
-                joints[0] + share * (joints[1] - joints[0]),
+                joints[0] + fraction * (joints[1] - joints[0]),
             )
             targets = eq.com_targets(
-                centre[0] + share * (centre[1] - centre[0]),
+                centre[0] + fraction * (centre[1] - centre[0]),
                 *feet,
                 turns(blend).as_matrix(),
             )
@@ -176,9 +176,9 @@ class Visits:
         still = np.zeros(self.rows.shape[1])
         if at == len(self.times):
             return Target(self.rows[-1], still, still)
-        share = (time - self.times[at - 1]) / (self.times[at] - self.times[at - 1])
+        fraction = (time - self.times[at - 1]) / (self.times[at] - self.times[at - 1])
         step = self.rows[at] - self.rows[at - 1]
-        return Target(self.rows[at - 1] + share * step, still, still)
+        return Target(self.rows[at - 1] + fraction * step, still, still)
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,9 @@ from identification.true_robots import (
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.level import USUAL_LEVEL, Level
+from equipoise.identification.noise import USUAL_LEVEL, Level
 from equipoise.identification.prior import prior_belief
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import total_com
+from equipoise.identification.statics import standing_frames, total_com
 from equipoise.robot.description import STANDARD_GRAVITY
 
 
@@ -75,10 +74,8 @@ def test_soles_that_give_way_do_not_move_the_com(mahru: eq.Robot, poses: Array) 
     assert found.held_out.rms_after < 0.5 * taken.held_out.rms_after
 
 
-def test_sensors_that_are_wrong_sideways_are_no_tilt(
-    mahru: eq.Robot, poses: Array
-) -> None:
-    """Errors of 10 N sideways are called so, and hardly move the CoM.
+def test_lateral_sensor_errors_are_not_a_tilt(mahru: eq.Robot, poses: Array) -> None:
+    """Lateral errors of 10 N are identified, and hardly move the CoM.
 
     Taken for a tilt, 10 N of 660 N would move it by 12 mm in each pose.
     """
@@ -88,7 +85,7 @@ def test_sensors_that_are_wrong_sideways_are_no_tilt(
     wrong = 10.0 * rng.standard_normal((len(q), 2))
     right, found = (
         identify_poses(
-            measure(truth, q, np.random.default_rng(1), sideways=errors),
+            measure(truth, q, np.random.default_rng(1), lateral=errors),
             noise=NOISE,
             prior=PRIOR,
         )
@@ -128,19 +125,19 @@ def test_a_level_that_is_known_is_taken(mahru: eq.Robot, poses: Array) -> None:
 
 
 def test_a_tilt_and_wrong_sensors_are_told_apart(mahru: eq.Robot, poses: Array) -> None:
-    """Soles tilted by 4 mrad, and 3 N sideways beside that on one foot."""
+    """Soles tilted by 4 mrad, and a lateral error of 3 N on one foot besides."""
     rng = np.random.default_rng(26)
     truth, q = random_truth(mahru, rng), poses[:40]
     tilt = 4e-3 * rng.standard_normal((len(q), 2))
     wrong = 3.0 * rng.standard_normal((len(q), 2))
-    measured = measure(truth, q, rng, tilt=tilt, sideways=wrong)
+    measured = measure(truth, q, rng, tilt=tilt, lateral=wrong)
     found = identify_poses(measured, noise=NOISE, prior=PRIOR)
     assert 2e-3 <= found.level.tilt <= 8e-3
     assert 1.0 < found.level.sideways < 4.0
     assert max(found.estimate.noise_scale) < 1.5
 
 
-def test_errors_sideways_do_not_hide_better_masses(
+def test_lateral_errors_do_not_hide_better_masses(
     mahru: eq.Robot, poses: Array
 ) -> None:
     """Poses that were left out confirm better masses beside 3 N of wrong force."""
@@ -148,6 +145,6 @@ def test_errors_sideways_do_not_hide_better_masses(
     truth, q = random_truth(mahru, rng), poses[:40]
     wrong = 3.0 * rng.standard_normal((len(q), 2))
     found = identify_poses(
-        measure(truth, q, rng, sideways=wrong), noise=NOISE, prior=PRIOR
+        measure(truth, q, rng, lateral=wrong), noise=NOISE, prior=PRIOR
     )
     assert found.improved

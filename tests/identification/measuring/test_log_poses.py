@@ -17,10 +17,13 @@ from standing_logs import (
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measuring.measure import measure_run, measured_poses
-from equipoise.identification.measuring.measured_poses import FEET
-from equipoise.identification.measuring.pose_table import read_pose_table
+from equipoise.identification.measuring.log_poses import (
+    measured_poses,
+    measured_poses_of_run,
+    read_pose_table,
+)
 from equipoise.identification.measuring.stretches import Stillness
+from equipoise.identification.statics import FEET
 from equipoise.log.measured import Measured as LogMeasured
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.recording import StaticFrame
@@ -93,14 +96,14 @@ def test_time_offset_is_taken_out(humanoid, made, late, seed):
 
 
 def test_thirty_milliseconds(humanoid, made):
-    """30 ms are found with encoders of 0.4 mrad, and told."""
+    """30 ms are found with encoders of 0.4 mrad, and reported."""
     late = standing_log(humanoid, made.positions, late_s=0.03, step=4e-4)
     found = measured_poses(humanoid, late.recording)
     assert found.offset_s == pytest.approx(0.03, abs=0.01)
     assert any("ms later than joints" in text for text in found.notices)
 
 
-def test_no_motion_tells_no_offset(humanoid, made):
+def test_no_motion_no_time_offset(humanoid, made):
     """A robot that never moves says nothing about clocks."""
     still = standing_log(humanoid, made.positions[:1], hold_s=3.0, late_s=0.03)
     assert measured_poses(humanoid, still.recording).offset_s is None
@@ -110,7 +113,7 @@ def test_signs_of_both_feet(humanoid, made):
     """Wrenches of the feet on the ground are turned round, with a notice."""
     found = measured_poses(humanoid, scaled(made.recording, -np.ones(6)))
     assert_true(found, made)
-    assert any("signs are reversed" in text for text in found.notices)
+    assert any("signs are turned" in text for text in found.notices)
 
 
 def test_sign_of_one_foot(humanoid, made):
@@ -139,7 +142,7 @@ def test_wrong_weight_or_unit(humanoid, made, factors, said):
 
 
 def test_told_units(humanoid, made):
-    """What is told is done: degrees, kilograms, Nmm."""
+    """Given units are converted: degrees, kilograms, Nmm."""
     odd = scaled(made.recording, np.repeat([1.0 / 9.80665, 1e3], 3))
     odd = replace(odd, joints={k: np.rad2deg(v) for k, v in odd.joints.items()})
     units = {"angle": "deg", "force": "kgf", "torque": "Nmm"}
@@ -147,7 +150,7 @@ def test_told_units(humanoid, made):
 
 
 def test_degrees_are_refused(humanoid, made):
-    """Degrees that nobody told of are refused, with the option."""
+    """Degrees that are not declared are refused, with the option."""
     joints = {name: np.rad2deg(own) for name, own in made.recording.joints.items()}
     text = refused(humanoid, replace(made.recording, joints=joints))
     assert "look like degrees" in text
@@ -269,16 +272,16 @@ def test_missing_arm_joint(humanoid, made):
 
 
 def test_no_numbers(humanoid, made):
-    """Samples that are no numbers are left out; more than half are refused."""
+    """Samples that are not numbers are left out; more than half are refused."""
     rng = np.random.default_rng(1)
-    for share, fine in ((0.1, True), (0.6, False)):
+    for fraction, fine in ((0.1, True), (0.6, False)):
         own = made.recording.wrenches["l_sole"].values.copy()
-        own[rng.uniform(size=len(own)) < share, 2] = np.nan
+        own[rng.uniform(size=len(own)) < fraction, 2] = np.nan
         odd = with_wrenches(made.recording, {"l_sole": own})
         if fine:
             found = measured_poses(humanoid, odd)
             assert_true(found, made)
-            assert any("are no numbers" in text for text in found.notices)
+            assert any("are not numbers" in text for text in found.notices)
         else:
             assert "are not numbers" in refused(humanoid, odd)
 
@@ -377,7 +380,7 @@ def test_bad_tables(humanoid, made, tmp_path):
     ],
 )
 def test_no_table(tmp_path, text, said):
-    """A file that is no table is refused in a line."""
+    """A file that is not a table is refused in a line."""
     file = tmp_path / "table.csv"
     file.write_text(text)
     with pytest.raises(EquipoiseError, match=said):
@@ -433,9 +436,11 @@ def test_run(humanoid, made):
         side: log.wrenches[sole].values for side, sole in zip(FEET, SOLES, strict=True)
     }
     run = run_of(humanoid, log.time, q, wrenches)
-    assert_true(measure_run(run), made)
+    assert_true(measured_poses_of_run(run), made)
     with pytest.raises(EquipoiseError, match="no wrench of the right foot"):
-        measure_run(replace(run, foot_wrench={"left": run.foot_wrench["left"]}))
+        measured_poses_of_run(
+            replace(run, foot_wrench={"left": run.foot_wrench["left"]})
+        )
 
 
 def test_balance_of_the_made_up_log(humanoid, made):
@@ -449,7 +454,7 @@ def test_log_of_our_own(humanoid, tmp_path):
     """A simulated run and its MCAP file give the same pose and the same weight."""
     run = stand(humanoid, seconds=1.5)
     run.save(tmp_path / "run")
-    direct = measure_run(run)
+    direct = measured_poses_of_run(run)
     read = measured_poses(humanoid, read_recording(tmp_path / "run"))
     assert len(direct.poses) == len(read.poses) == 1
     np.testing.assert_allclose(read.poses.q[:, 7:], direct.poses.q[:, 7:], atol=1e-9)
@@ -506,7 +511,7 @@ def at_ankle(robot, side, values):
 def test_run_with_sensors(humanoid, made, at, tmp_path):
     """Sensors count, not the truth; a run and its log give the same poses."""
     run = with_sensors(humanoid, made, at)
-    direct = measure_run(run)
+    direct = measured_poses_of_run(run)
     assert_true(direct, made)
     run.save(tmp_path / "run")
     read = measured_poses(humanoid, read_recording(tmp_path / "run"))

@@ -20,12 +20,14 @@ from equipoise.identification.estimate import estimate
 from equipoise.identification.held_out import cop_errors
 from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
-from equipoise.identification.level import LEVEL_SOLES
-from equipoise.identification.measuring.measured_poses import MeasuredPoses
-from equipoise.identification.noise import SensorNoise, covariances
+from equipoise.identification.noise import LEVEL_SOLES, SensorNoise, covariances
 from equipoise.identification.prior import Prior, default_prior, prior_belief
-from equipoise.identification.standing_frames import standing_frames
-from equipoise.identification.statics import equations, total_com
+from equipoise.identification.statics import (
+    MeasuredPoses,
+    equations,
+    standing_frames,
+    total_com,
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def test_without_doubt_it_is_weighted_least_squares(mahru, poses) -> None:
 
 
 def test_no_data_leave_the_prior(mahru, poses) -> None:
-    """Measurements that scatter without bound change neither values nor doubts."""
+    """Measurements with unbounded noise change neither values nor deviations."""
     rng = np.random.default_rng(2)
     measured = measure(random_truth(mahru, rng), poses[:5], rng)
     frames = standing_frames(mahru, measured.q)
@@ -163,8 +165,8 @@ def test_noise_that_is_larger_than_told_widens_intervals(mahru, poses) -> None:
     """Sensors five times worse than said are found out."""
     rng = np.random.default_rng(10)
     measured = measure(random_truth(mahru, rng), poses[:60], rng, samples=1)
-    told = SensorNoise(NOISE.force / 5, NOISE.torque / 5, 1e-7)
-    result = identify_poses(measured, noise=told, prior=PRIOR)
+    claimed = SensorNoise(NOISE.force / 5, NOISE.torque / 5, 1e-7)
+    result = identify_poses(measured, noise=claimed, prior=PRIOR)
     for scale in result.estimate.noise_scale:
         assert 3.0 < scale < 8.0
     assert any("worse than the sensors" in notice for notice in result.notices)
@@ -173,14 +175,14 @@ def test_noise_that_is_larger_than_told_widens_intervals(mahru, poses) -> None:
 def test_what_cannot_be_told_is_named(found) -> None:
     """Feet never move against the soles; rank and condition are those of the data."""
     _, _, result = found
-    tell = result.can_tell
-    assert tell.rank < tell.unknowns
-    assert tell.known > 12
-    assert np.isfinite(tell.condition)
-    assert len(tell.combinations) == tell.rank
+    poses_identify = result.can_tell
+    assert poses_identify.rank < poses_identify.unknowns
+    assert poses_identify.known > 12
+    assert np.isfinite(poses_identify.condition)
+    assert len(poses_identify.combinations) == poses_identify.rank
     seen = {link.link for link in result.links if link.seen}
     assert seen
-    assert not seen & set(tell.at_prior)
+    assert not seen & set(poses_identify.at_prior)
 
 
 def test_alike_and_few_poses_are_refused(mahru, poses) -> None:
@@ -195,7 +197,7 @@ def test_alike_and_few_poses_are_refused(mahru, poses) -> None:
 
 
 def test_tilted_feet_are_refused(mahru, poses) -> None:
-    """Soles that are not both flat are no standing pose."""
+    """Soles that are not both flat are not a standing pose."""
     rng = np.random.default_rng(12)
     truth = random_truth(mahru, rng)
     q = np.array(poses[:5])
@@ -265,8 +267,8 @@ def test_three_hundred_poses_are_quick(mahru, poses) -> None:
     assert set(plain["links"]) == {link.link for link in result.links}
 
 
-def test_a_robot_that_is_heavier_than_doubted_is_named(mahru, poses) -> None:
-    """Fifteen per cent more than the model, where masses were doubted little."""
+def test_a_robot_heavier_than_its_prior_is_reported(mahru, poses) -> None:
+    """Fifteen per cent more than the model, with a small deviation of masses."""
     rng = np.random.default_rng(16)
     truth = random_truth(mahru, rng)
     heavy = np.array(truth.values)

@@ -1,0 +1,282 @@
+"""Whether a log fits its robot: names of joints, units, signs, weight and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.arrays import Array
+from equipoise.errors import EquipoiseError, suggest
+from equipoise.identification.measuring.balance_series import centre_of_pressure
+from equipoise.identification.statics import FEET
+from equipoise.log.recordings.match_to_robot import degrees_reason, slides
+from equipoise.log.recordings.recording import MeasuredWrench, Recording
+from equipoise.robot.anatomy.geometry import signed_distance
+from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_names
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+LONGEST_LIST = 12
+# Units that may be given, in rad, m, N and Nm.
+UNITS: dict[str, dict[str, float]] = {
+    "angle": {"rad": 1.0, "deg": float(np.pi / 180.0)},
+    "length": {"m": 1.0, "mm": 1e-3},
+    "force": {"N": 1.0, "kgf": STANDARD_GRAVITY},
+    "torque": {"Nm": 1.0, "Nmm": 1e-3, "kgfm": STANDARD_GRAVITY},
+}
+# A sliding joint, or a base, farther away than this many limbs is not in metres.
+FAR_LIMBS = 10.0
+# The feet carry the model's weight to this fraction.
+WEIGHT_TOLERANCE = 0.25
+# A sensor that shows less than this fraction of the weight all the time is dead.
+DEAD = 1e-3
+# A foot whose force is downward by more than this fraction of the weight has a wrong
+# sign.
+DOWNWARD = -0.05
+# Lateral over vertical force: more than the first slips, the second is suspicious.
+MOST_LATERAL, MUCH_LATERAL = 1.0, 0.2
+# Feet shorter than this fraction of the longest limb are checked as if that long.
+SHORTEST_SOLE = 0.1
+FRAME_HINT = "name the frame that they are in: --wrench-frame NAME=FRAME"
+
+
+def check_joint_names(recording: Recording, robot: Robot) -> tuple[str, ...]:
+    """Refuse a log that lacks a joint of a leg.
+
+    Returns:
+        Names of other joints that are likely misspelt, a sentence each.
+
+    Raises:
+        EquipoiseError: Naming the joints that are missing and the nearest that the
+            log has.
+    """
+    names = degree_names(robot)
+    strange = [name for name in recording.joints if name not in names]
+    lacking = [name for name in names if name not in recording.joints]
+    legs = {joint for leg in robot.legs.values() for joint in leg.joints}
+    needed = [name for name in lacking if name in legs]
+    if needed:
+        listed = ", ".join(f"'{name}'{suggest(name, strange)}" for name in needed)
+        shown = ", ".join(list(recording.joints)[:LONGEST_LIST])
+        more = ", …" if len(recording.joints) > LONGEST_LIST else ""
+        raise EquipoiseError(
+            f"{recording.source}: has no {listed}: all leg joints of {robot.name} are "
+            f"needed; its joints are: {shown}{more}"
+        )
+    return tuple(
+        f"the log has no '{name}'{suggest(name, strange)}"
+        for name in lacking
+        if suggest(name, strange)
+    )
+
+
+def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recording:
+    """Return a recording in rad, m, N and Nm.
+
+    Args:
+        recording: The log as it was read.
+        robot: Its robot.
+        units: Units of its numbers where they are others: ``{"angle": "deg"}``,
+            ``"length": "mm"``, ``"force": "kgf"``, ``"torque": "Nmm"`` or ``"kgfm"``.
+
+    Raises:
+        EquipoiseError: If there is no such unit, or joints seem to be in degrees or
+            millimetres and ``units`` does not say so.
+    """
+    known = "; ".join(f"{kind}: {', '.join(own)}" for kind, own in UNITS.items())
+    factor = {}
+    for kind, choices in UNITS.items():
+        unit = units.get(kind, next(iter(choices)))
+        if unit not in choices:
+            raise EquipoiseError(
+                f"there is no unit '{unit}' of {kind}; units are {known}"
+            )
+        factor[kind] = choices[unit]
+    for kind in units:
+        if kind not in UNITS:
+            raise EquipoiseError(f"there is no unit of '{kind}'; units are {known}")
+    sliding = slides(robot)
+    joints = {
+        name: values * factor["length" if name in sliding else "angle"]
+        for name, values in recording.joints.items()
+    }
+    scale = np.repeat([factor["force"], factor["torque"]], 3)
+    wrenches = {
+        name: MeasuredWrench(own.frame, own.time, own.values * scale)
+        for name, own in recording.wrenches.items()
+    }
+    found = replace(recording, joints=joints, wrenches=wrenches)
+    _check_joint_units(found, robot, units)
+    return found
+
+
+def base_notice(recording: Recording, robot: Robot) -> str | None:
+    """Return a sentence if the base's position seems to be in millimetres."""
+    if recording.base_pose is None:
+        return None
+    height = abs(float(np.median(recording.base_pose[:, 2])))
+    if height < FAR_LIMBS * robot.longest_limb:
+        return None
+    return (
+        f"the base is {height:.0f} m up by '{recording.base_source}', which looks like "
+        "millimetres; it is not used here"
+    )
+
+
+def check_alive(
+    source: Path | str, robot: Robot, wrenches: Mapping[Side, Array]
+) -> None:
+    """Refuse a log in which a foot's sensor shows nothing, naming the foot."""
+    weight = robot.mass * STANDARD_GRAVITY
+    for side in FEET:
+        if np.abs(wrenches[side][:, :3]).max() < DEAD * weight:
+            raise EquipoiseError(
+                f"{source}: the wrench of the {side} foot is zero all the time: both "
+                "feet must be measured"
+            )
+
+
+def check_wrenches(
+    source: Path | str,
+    robot: Robot,
+    wrenches: Mapping[Side, Array],
+    *,
+    free_mass: bool = False,
+) -> tuple[str, ...]:
+    """Refuse wrenches that cannot be the ground's on standing feet.
+
+    ``wrenches`` are those while the robot stands still, about and in the soles' frames
+    [N, Nm], shape (n, 6); with ``free_mass`` it may have any weight.
+
+    Returns:
+        Suspicious, but possible values, a sentence each.
+
+    Raises:
+        EquipoiseError: With the measured and the expected value, and what to do.
+    """
+    weight = robot.mass * STANDARD_GRAVITY
+    for side in FEET:
+        _check_direction(source, side, wrenches[side], weight)
+    total = float(np.median(sum(wrenches[side][:, 2] for side in FEET)))
+    if not free_mass:
+        _check_weight(source, robot, total, weight)
+    elif total <= 0.0:
+        raise EquipoiseError(
+            f"{source}: the feet's F_z sum to {total:.1f} N: the robot would weigh "
+            "less than nothing"
+        )
+    for side in FEET:
+        _check_pressure(source, robot, side, wrenches[side])
+    lateral = sum(np.median(wrenches[side], axis=0)[:2] for side in FEET)
+    fraction = float(np.linalg.norm(lateral)) / total
+    if fraction > MUCH_LATERAL:
+        return (
+            f"standing still, the lateral force on the feet is {fraction:.0%} of the "
+            "weight: the sensors have offsets",
+        )
+    return ()
+
+
+def _unit_hint(kind: str, unit: str) -> str:
+    return f"if so, give the unit: --units {kind}={unit}"
+
+
+def _check_joint_units(
+    recording: Recording, robot: Robot, units: Mapping[str, str]
+) -> None:
+    reason = degrees_reason(recording, robot)
+    if reason is not None and units.get("angle") == "deg":
+        raise EquipoiseError(
+            f"{recording.source}: joint positions do not fit {robot.name} even as "
+            f"degrees: {reason}"
+        )
+    if reason is not None:
+        raise EquipoiseError(
+            f"{recording.source}: joint positions look like degrees: {reason}; "
+            f"{_unit_hint('angle', 'deg')}"
+        )
+    sliding = slides(robot)
+    for name in degree_names(robot):
+        if name not in sliding or name not in recording.joints:
+            continue
+        middle = float(np.median(np.abs(recording.joints[name])))
+        if middle > FAR_LIMBS * robot.longest_limb:
+            raise EquipoiseError(
+                f"{recording.source}: sliding joint '{name}' is {middle:.0f} m out, "
+                f"which looks like millimetres; {_unit_hint('length', 'mm')}"
+            )
+
+
+def _check_direction(
+    source: Path | str, side: Side, wrench: Array, weight: float
+) -> None:
+    vertical = float(np.median(wrench[:, 2]))
+    lateral = float(np.median(np.linalg.norm(wrench[:, :2], axis=1)))
+    if lateral > MOST_LATERAL * abs(vertical) and lateral > -DOWNWARD * weight:
+        raise EquipoiseError(
+            f"{source}: the force on the {side} foot is {lateral:.1f} N lateral and "
+            f"{vertical:.1f} N upward: its wrenches are not in the frame that the log "
+            f"names; {FRAME_HINT}"
+        )
+    if vertical < DOWNWARD * weight:
+        raise EquipoiseError(
+            f"{source}: the {side} foot is pushed down by {-vertical:.1f} N while the "
+            "other is not: the signs of the two sensors differ, or a frame's z points "
+            f"down; {FRAME_HINT}"
+        )
+
+
+def _check_weight(
+    source: Path | str, robot: Robot, total: float, weight: float
+) -> None:
+    ratio = total / weight
+    if abs(ratio - 1.0) <= WEIGHT_TOLERANCE:
+        return
+    said = (
+        f"{source}: standing still, the feet's F_z sum to {total:.1f} N, the weight of "
+        f"{robot.name} is {weight:.1f} N"
+    )
+    if abs(ratio * STANDARD_GRAVITY - 1.0) <= WEIGHT_TOLERANCE:
+        raise EquipoiseError(
+            f"{said}: forces look like kilograms; {_unit_hint('force', 'kgf')}"
+        )
+    if ratio < 0.0:
+        raise EquipoiseError(f"{said}: it would be negative, the signs are wrong")
+    if abs(2.0 * ratio - 1.0) <= WEIGHT_TOLERANCE:
+        raise EquipoiseError(
+            f"{said}: half of it is missing; are both feet, and all sensors of a foot, "
+            "in the log? If the model's mass is wrong: --free-mass"
+        )
+    raise EquipoiseError(
+        f"{said}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
+        "model's mass is that wrong: --free-mass"
+    )
+
+
+def _check_pressure(
+    source: Path | str, robot: Robot, side: Side, wrench: Array
+) -> None:
+    sole = robot.soles[side]
+    loaded = wrench[wrench[:, 2] > 0.5 * np.median(wrench[:, 2])]
+    if len(loaded) == 0:
+        return
+    point = np.median(centre_of_pressure(loaded), axis=0)
+    outside = -float(signed_distance(sole.polygon_in_sole, point))
+    longest = max(*sole.size, SHORTEST_SOLE * robot.longest_limb)
+    if outside <= longest:
+        return
+    said = (
+        f"{source}: the {side} foot's centre of pressure is at ({point[0]:.3g}, "
+        f"{point[1]:.3g}) m of its sole's frame, {outside:.3g} m outside of the sole"
+    )
+    if -float(signed_distance(sole.polygon_in_sole, point / 1e3)) <= 0.1 * longest:
+        raise EquipoiseError(
+            f"{said}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
+        )
+    raise EquipoiseError(
+        f"{said}: its wrenches are not about the frame that the log names; {FRAME_HINT}"
+    )
