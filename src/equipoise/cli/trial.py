@@ -24,6 +24,33 @@ if TYPE_CHECKING:
     from equipoise.simulation.actuation import Mode
     from equipoise.simulation.world import World
 
+# Results that every table begins with, and what is not part of it.
+OUTCOME = (
+    "achieved",
+    "steps_done",
+    "fell_at_s",
+    "duration_s",
+    "com_error_m",
+    "zmp_margin_m",
+    "foot_force_n",
+    "landed_at_s",
+    "peak_force_over_weight",
+    "engine",
+    "terrain",
+    "realtime_factor",
+)
+SHOWN_ELSEWHERE = (
+    "sentence",
+    "checks",
+    "versions",
+    "command",
+    "robot",
+    "verb",
+    "notices",
+    "assumptions",
+    "steps_done",
+)
+
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -62,6 +89,9 @@ class RunOptions:
 
     settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML to use instead of the one beside the robot file."""
+
+    verbose: bool = False
+    """Print all results, not only those that matter most."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +151,8 @@ def run_trial(
     }
     run = replace(run, summary=figures)
     title = f"{verb} {robot.name}"
-    keep_and_show(options, run, title, lambda: _print(figures, robot.warnings))
+    warnings, verbose = robot.warnings, options.verbose
+    keep_and_show(options, run, title, lambda: _print(figures, warnings, verbose))
     return 0 if figures["achieved"] else 1
 
 
@@ -172,10 +203,10 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
     return payload
 
 
-def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:
+def _print(figures: dict[str, Any], warnings: tuple[str, ...], verbose: bool) -> None:
     console = make_console()
-    table = make_table("figure", "value", numbers=("value",))
-    for name, value in _rows(figures):
+    table = make_table("result", "value", numbers=("value",))
+    for name, value in _rows(figures, verbose):
         table.add_row(name, value)
     console.print(printable(figures["sentence"]), style="bold", soft_wrap=True)
     console.print(table)
@@ -195,12 +226,16 @@ def _print(figures: dict[str, Any], warnings: tuple[str, ...]) -> None:
         console.print(line, style="yellow", soft_wrap=True)
 
 
-def _rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a reader wants to see first, as text."""
+def _rows(figures: dict[str, Any], verbose: bool) -> Iterator[tuple[str, str]]:
+    """Yield results as text: those that matter most, or all of them in groups."""
     from equipoise.show.pages.labels import readable_results
 
-    hidden = ["sentence", "checks", "versions", "command", "robot", "verb"]
-    hidden += ["notices", "assumptions"]
+    keys = [key for key in OUTCOME if key in figures]
     if not figures["steps_done"]:
-        hidden.append("steps_done")
-    yield from readable_results(figures, tuple(hidden))
+        keys.remove("steps_done")
+    if verbose:
+        groups = ("gait", "contact", "solver")
+        rest = sorted(set(figures) - {*OUTCOME, *SHOWN_ELSEWHERE, *groups})
+        keys += [*rest, *(key for key in groups if key in figures)]
+    for key in keys:
+        yield from readable_results({key: figures[key]}, ())

@@ -110,10 +110,10 @@ def test_no_motion_no_time_offset(humanoid, made):
 
 
 def test_signs_of_both_feet(humanoid, made):
-    """Wrenches of the feet on the ground are turned round, with a notice."""
+    """Wrenches of the feet on the ground are reversed, with a notice."""
     found = measured_poses(humanoid, scaled(made.recording, -np.ones(6)))
     assert_true(found, made)
-    assert any("signs are turned" in text for text in found.notices)
+    assert any("signs are reversed" in text for text in found.notices)
 
 
 def test_sign_of_one_foot(humanoid, made):

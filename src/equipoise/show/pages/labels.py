@@ -22,6 +22,8 @@ UNITS = {
 NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "dt": "time step", "fz": "Fz"}
 # Smaller values are rounding errors.
 NOTHING = 1e-9
+# Lengths and times below a micrometre and a microsecond are shown as zero [mm, ms].
+LEAST_MILLI = 1e-3
 # What a reader looks for first; the rest follows by name.
 FIRST = (
     "verb",
@@ -64,7 +66,7 @@ def value_with_unit(value: object, unit: str) -> str:
         case int() | float():
             if unit in ("m", "s") and 0.0 < abs(value) < 0.1:
                 value, unit = 1000.0 * value, f"m{unit}"
-            if abs(value) < NOTHING:
+            if abs(value) < (LEAST_MILLI if unit in ("mm", "ms") else NOTHING):
                 value = 0.0
             digits = ".4g" if abs(value) < 1e4 else ".0f"
             shown = f"{value:{digits}}" if isinstance(value, float) else str(value)
