@@ -54,7 +54,7 @@ def main() -> None:
         run("walk", "itu-biped", "--paper", "--out", "paper")
         measure("g1", "table.csv")
         run("identify", robot("g1"), "table.csv", "--table", "--out", "found",
-            "--mass-doubt", "0.15")  # fmt: skip
+            "--mass-std", "0.15")  # fmt: skip
         films()
         plots()
         pages()

@@ -179,7 +179,7 @@ def test_bad_tables(say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path) 
         (write_table(tmp_path / "few.csv", few), (), "too few"),
         (write_table(tmp_path / "same.csv", same), (), "alike"),
         (write_table(tmp_path / "foot.csv", one_foot), (), "foot"),
-        (write_table(tmp_path / "ok.csv", poses), ("--com-doubt", "-1"), "com"),
+        (write_table(tmp_path / "ok.csv", poses), ("--com-std", "-1"), "com"),
         (tmp_path / "ok.csv", ("--units", "angle"), "--units 'angle'"),
         (tmp_path / "ok.csv", ("--units", "angle=grad"), "grad"),
         (tmp_path / "ok.csv", ("--noise", "0", "0", "0"), "noise"),

@@ -71,7 +71,7 @@ def test_bag_with_a_robot(tmp_path, ending):
     found = open_run(file, robot)
     assert found.summary["verb"] == "replay"
     np.testing.assert_allclose(found.q[-1], robot.standing, atol=1e-9)
-    with pytest.raises(EquipoiseError, match=r"bag\..*name the robot: --robot URDF"):
+    with pytest.raises(EquipoiseError, match=r"bag\..*name the robot: robot=…"):
         open_run(file)
 
 

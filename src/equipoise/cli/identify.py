@@ -51,13 +51,13 @@ class Identify:
     free_mass: bool = False
     """The robot may weigh much more or less than its model."""
 
-    com_doubt: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    com_std: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
     """Standard deviation of the model's centres of mass, each coordinate [m]."""
 
-    mass_doubt: Annotated[float | None, tyro.conf.arg(metavar="SHARE")] = None
+    mass_std: Annotated[float | None, tyro.conf.arg(metavar="FRACTION")] = None
     """Standard deviation of the model's masses, as a fraction of each."""
 
-    offset_doubt: Annotated[
+    offset_std: Annotated[
         tuple[float, float, float] | None, tyro.conf.arg(metavar="N N NM")
     ] = None
     """Standard deviation of the sensors' offsets: lateral force, vertical force [N],
@@ -154,12 +154,12 @@ class Identify:
         from equipoise.identification.prior import default_prior
 
         prior = default_prior(robot)
-        if self.com_doubt is not None:
-            prior = replace(prior, com=self.com_doubt)
-        if self.mass_doubt is not None:
-            prior = replace(prior, mass_share=self.mass_doubt)
-        if self.offset_doubt is not None:
-            sideways, upright, torque = self.offset_doubt
+        if self.com_std is not None:
+            prior = replace(prior, com=self.com_std)
+        if self.mass_std is not None:
+            prior = replace(prior, mass_share=self.mass_std)
+        if self.offset_std is not None:
+            sideways, upright, torque = self.offset_std
             prior = replace(
                 prior, sideways_force=sideways, upright_force=upright, torque=torque
             )

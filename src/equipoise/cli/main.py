@@ -35,6 +35,8 @@ BAD_INPUT = 2
 # Not the user's fault, so not 2: EX_SOFTWARE of sysexits.h.
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
+# Packages speak Python in their messages; here the same is an option.
+SHELL_WORDS = {"replace=True replaces": "--force replaces", "robot=…": "--robot URDF"}
 LONGEST_COMPLAINT = 600
 OUTPUT_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
 
@@ -141,7 +143,9 @@ def _explain(error: Exception) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    """Print one printable line, no longer than anybody reads."""
+    """Print one printable line, no longer than anybody reads, in the shell's words."""
+    for in_python, in_the_shell in SHELL_WORDS.items():
+        message = message.replace(in_python, in_the_shell)
     line = printable(message)
     if len(line) > LONGEST_COMPLAINT:
         line = f"{line[: LONGEST_COMPLAINT - 1]}…"

@@ -227,13 +227,13 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
             f"the robot weighs {100 * abs(heavier):.1f} % "
             f"{'more' if heavier > 0.0 else 'less'} than its model, whose total mass "
             f"was assumed to have a standard deviation of {100 * deviation:.1f} %: "
-            "assume a larger one (--mass-doubt)"
+            "assume a larger one (--mass-std)"
         )
     if level.sideways > 0.0:
         remarks.append(
             f"each foot's lateral forces have errors of {level.sideways:.1f} N (one "
             "standard deviation) beyond what a tilt of the soles explains: sensor "
-            "errors, or offsets larger than assumed (--offset-doubt)"
+            "errors, or offsets larger than assumed (--offset-std)"
         )
     for name, scale in found.noise_scale._asdict().items():
         if scale > 1.0:

@@ -110,7 +110,7 @@ def check_folder(
             "name another folder"
         )
     if inside and not replace:
-        raise EquipoiseError(f"{folder}: exists already; --force replaces it")
+        raise EquipoiseError(f"{folder}: exists already; replace=True replaces it")
     return target
 
 

@@ -81,6 +81,6 @@ def _described(recording: Recording) -> Robot:
     if recording.urdf is None:
         raise EquipoiseError(
             f"{recording.source}: is not the log of a run, and describes no robot; "
-            "name the robot: --robot URDF"
+            "name the robot: robot=…"
         )
     return robot_of_urdf(recording.urdf, recording.settings, recording.source)

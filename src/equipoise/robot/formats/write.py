@@ -104,7 +104,7 @@ def export_robot(
         )
     for file in (path, beside):
         if file.exists() and not replace:
-            raise EquipoiseError(f"{file}: exists already; --force replaces it")
+            raise EquipoiseError(f"{file}: exists already; replace=True replaces it")
     document = exports[path.suffix.lower()](robot.description)
     settings = to_settings_toml(robot)
     write_files_atomically({path: document.encode(), beside: settings.encode()})
