@@ -4,7 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from foreign_bags import START, joint_state, motion, wrench, write_mcap_bag
+from standing_logs import poses_of, standing_log
+
+import equipoise as eq
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,3 +63,62 @@ def test_the_page_on_controllers_runs(capsys: pytest.CaptureFixture[str]) -> Non
             assert capsys.readouterr().out == text
             printed += 1
     assert printed == 3
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what pages speak of: a robot, runs, logs."""
+    folder = tmp_path_factory.mktemp("workplace")
+    robot = eq.load("humanoid")
+    eq.export_robot(robot, folder / "my_robot.urdf")
+    eq.walk(robot).save(folder / "walk")
+    eq.stand(robot, seconds=0.5).save(folder / "standing")
+    time = np.linspace(0.0, 1.0, 50)
+    (folder / "robot_bag").mkdir()
+    write_mcap_bag(
+        folder / "robot_bag" / "robot_bag.mcap",
+        motion(robot, time, np.tile(robot.standing, (50, 1))),
+    )
+    log = standing_log(robot, poses_of(robot, 12, 0), rate=50.0).recording
+    sent = []
+    for row, at in enumerate(log.time):
+        stamp = START + round(float(at) * 1e9)
+        angles = {name: float(values[row]) for name, values in log.joints.items()}
+        sent.append(joint_state(stamp, angles))
+        for name, found in log.wrenches.items():
+            sent.append(wrench(stamp, f"/{name}", found.frame, found.values[row]))
+    write_mcap_bag(folder / "log.mcap", sent)
+    return folder
+
+
+PAGES = ["identify", "index", "logs", "plots", "simulation", "viewer"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_pages_runs(page: str, workplace: Path, tmp_path: Path) -> None:
+    """All Python of a page, one block after the other, as a reader would type it."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+    folder = tmp_path / "here"
+    shutil.copytree(workplace, folder)
+    script = folder / "page.py"
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_page_with_code_is_forgotten() -> None:
+    """Pages with Python are run above, or by a test of their own."""
+    with_code = {
+        path.stem
+        for path in (ROOT / "docs").glob("*.md")
+        if "```python" in path.read_text(encoding="utf-8")
+    }
+    assert with_code == {*PAGES, "controllers"}
