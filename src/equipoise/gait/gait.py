@@ -24,6 +24,7 @@ from equipoise.gait.lipm import ComMotion, CorrectedMotion, at_rest_at_both_ends
 from equipoise.gait.parameters import GaitParameters
 from equipoise.gait.timing import SUPPORTS, Phase
 from equipoise.gait.zmp import support_polygons, zmp_margins
+from equipoise.notebook import html_table
 from equipoise.robot.parts import Side
 
 
@@ -109,6 +110,24 @@ class Gait:
         """Make the mappings read-only."""
         for name in ("feet", "polygons"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __repr__(self) -> str:
+        """Return a line, not all numbers: those are in ``parameters``."""
+        steps = len(self.footsteps.steps)
+        return f"Gait({self.robot_name!r}, {steps} steps in {self.duration:.2f} s)"
+
+    def _repr_html_(self) -> str:
+        numbers = self.parameters
+        rows: dict[str, object] = {
+            "steps": len(self.footsteps.steps),
+            "duration": f"{self.duration:.2f} s",
+            "step time": f"{numbers.step_time:.3f} s",
+            "CoM height": f"{numbers.com_height:.3f} m",
+            "method": numbers.method,
+        }
+        if numbers.length is not None:
+            rows["step length"] = f"{numbers.length:.3f} m"
+        return html_table(f"Gait of {self.robot_name}", rows)
 
     def __reduce__(self) -> tuple[type[Gait], tuple[Any, ...]]:
         """Pickle and copy with plain mappings."""

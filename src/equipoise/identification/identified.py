@@ -23,6 +23,7 @@ from equipoise.identification.statics import (
     com_gradient,
 )
 from equipoise.kinematics.frames import frame_pose
+from equipoise.notebook import html_table
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -94,6 +95,27 @@ class Identified:
     held_out: HeldOut
     held_links: tuple[str, ...]
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return a line: which robot, from how many poses, whether it is better."""
+        better = "improved" if self.improved else "not improved"
+        return (
+            f"Identified({self.original.name!r}, {len(self.poses.q)} poses, {better})"
+        )
+
+    def _repr_html_(self) -> str:
+        moved = sorted(
+            self.links, key=lambda k: -float(np.linalg.norm(k.com - k.com_before))
+        )
+        rows = {
+            "mass": f"{self.mass:.3f} kg (model: {self.original.mass:.3f} kg)",
+            **{
+                link.link: f"CoM moved by "
+                f"{1e3 * float(np.linalg.norm(link.com - link.com_before)):.1f} mm"
+                for link in moved[:5]
+            },
+        }
+        return html_table(self.sentence, rows)
 
     @property
     def improved(self) -> bool:

@@ -18,6 +18,7 @@ from equipoise.log.folder import write_run
 from equipoise.log.measured import BASE_DOF, Measured, check_finite, checked, numbers
 from equipoise.log.summary import plain_summary
 from equipoise.log.surroundings import Surroundings
+from equipoise.notebook import html_table
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -126,6 +127,24 @@ class Run:
         self._freeze_mappings(rows, joints)
         self._freeze_signals(rows, joints)
         self._check_texts()
+
+    def __repr__(self) -> str:
+        """Return a line: whose run, how long, how many rows."""
+        rows, last = len(self.time), float(self.time[-1])
+        return f"Run({self.robot.name!r}, {last:.2f} s, {rows} rows)"
+
+    def _repr_html_(self) -> str:
+        shown = {
+            "duration": f"{float(self.time[-1]):.2f} s",
+            "rows": len(self.time),
+            "engine": self.summary.get("engine", "–"),
+            "achieved": self.summary.get("achieved", "–"),
+            "references": ", ".join(self.references) or "none",
+            "events": "; ".join(f"{e.time:.2f} s {e.text}" for e in self.events)
+            or "none",
+        }
+        sentence = self.summary.get("sentence", f"Run of {self.robot.name}")
+        return html_table(str(sentence), shown)
 
     def save(
         self, folder: Path | str, *, report: str | None = None, replace: bool = False

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.errors import LegsNotFoundError, NameNotFoundError, ShapeError
+from equipoise.notebook import html_table
 from equipoise.robot.description import Description, check_inertials
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.parts import Actuator, Limb, LimbKind, Side, Sole
@@ -76,6 +77,20 @@ class Robot:
         return (
             f"Robot({self.name!r}, {self.mass:.3f} kg, {self.nv - 6} joint degrees of "
             f"freedom, limbs: {', '.join(self.limbs) or 'none'})"
+        )
+
+    def _repr_html_(self) -> str:
+        limbs = [limb.name for limb in self.limbs.values()]
+        return html_table(
+            self.name,
+            {
+                "mass": f"{self.mass:.3f} kg",
+                "joints": self.nv - 6,
+                "limbs": ", ".join(limbs) or "none found",
+                "soles": ", ".join(self.soles) or "none found",
+                "postures": ", ".join(self.postures),
+                "warnings": "; ".join(self.warnings) or "none",
+            },
         )
 
     def __reduce__(self) -> tuple[type[Robot], tuple[Any, ...]]:
