@@ -19,6 +19,7 @@ from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.mujoco_engine import MujocoEngine
+from equipoise.simulation.native import NativeEngine
 from equipoise.simulation.world import World, make_world
 
 DT = 1e-3
@@ -46,7 +47,7 @@ def comparisons(device: str, seed: int) -> list[Comparison]:
         f"MuJoCo mj_step, {name}": _mujoco(world, *options)
         for name, options in MUJOCO.items()
     }
-    one, many = _native(world, 1, STEPS), _native(world, FLEET, FLEET_STEPS)
+    one, many = _one(world), _native(world, FLEET, FLEET_STEPS)
     difference = _difference(world)
     return [
         Comparison(
@@ -71,6 +72,14 @@ def hold(world: World, steps: int) -> Command:
     position = joint_positions(world.robot, world.robot.standing)
     rows = np.tile(position, (steps, 1))
     return Command(rows, np.zeros_like(rows), np.zeros_like(rows))
+
+
+def _one(world: World) -> Contender:
+    """One robot has an engine of its own, which works on its limbs side by side."""
+    engine = NativeEngine(world, DT)
+    engine.advance(hold(world, SETTLING), SETTLING)
+    commands = hold(world, STEPS)
+    return Contender(lambda: engine.advance(commands, STEPS), STEPS)
 
 
 def _native(

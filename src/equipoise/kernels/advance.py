@@ -73,7 +73,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     states = make_lane_state(scalar, width)
     load_state, store_state = states.load_state, states.store_state
     load_lane = states.load_lane
-    robot_of, write_motion = states.robot_of, states.write_motion
+    robot_of, Mask = states.robot_of, states.Mask
+    write_motion, write_acceleration = states.write_motion, states.write_acceleration
     watch = make_monitor(scalar, width)
     Outputs, Monitor = watch.Outputs, watch.Monitor
     write_com, has_fallen = watch.write_com, watch.has_fallen
@@ -149,23 +150,24 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         for g in range(program.groups):
             if world.report != MOTION or program.table[g, KIND] == FREE:
                 place(program, g, scratch, raw, t)
+        written = Mask()
         for i in range(width):
-            robot = robot_of(program, block, i)
-            if is_written(world, monitor, robot):
-                for g in range(program.groups):
-                    write_motion(
-                        program,
-                        g,
-                        i,
-                        outputs.q,
-                        outputs.v,
-                        outputs.a,
-                        outputs.torque,
-                        row,
-                        robot,
-                        scratch,
-                        t,
-                    )
+            if is_written(world, monitor, robot_of(program, block, i)):
+                written[i] = 1
+        for g in range(program.groups):
+            write_motion(
+                program,
+                g,
+                outputs.q,
+                outputs.v,
+                outputs.torque,
+                row,
+                block,
+                written,
+                scratch,
+                t,
+            )
+            write_acceleration(program, g, outputs.a, row, block, written, scratch, t)
         b = wp.min(block, program.inertia.shape[0] - 1)
         p = wp.min(block, points.figure.shape[0] - 1)
         copies = program.robots

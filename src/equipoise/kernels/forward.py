@@ -104,7 +104,7 @@ def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
     solve_free, accelerate = tree.solve_free, tree.accelerate
     states = make_lane_state(scalar, width)
     load_state, write_acceleration = states.load_state, states.write_acceleration
-    robot_of = states.robot_of
+    robot_of, Mask = states.robot_of, states.Mask
     one = scalar(1.0)
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
@@ -143,12 +143,13 @@ def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
             for g in range(1, program.groups):
                 rate = accelerate(program, g, scratch, raw, t)
                 scratch[g, JOINT, t] = wp.matrix_from_rows(rate, rate, rate)
+            written = Mask()
             for i in range(width):
-                robot = robot_of(program, block, i)
-                if robot < acceleration.shape[1]:
-                    for g in range(program.groups):
-                        write_acceleration(
-                            program, g, i, acceleration, 0, robot, scratch, t
-                        )
+                if robot_of(program, block, i) < acceleration.shape[1]:
+                    written[i] = 1
+            for g in range(program.groups):
+                write_acceleration(
+                    program, g, acceleration, 0, block, written, scratch, t
+                )
 
     return fall

@@ -111,13 +111,15 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
     - ``load_state(program, state, block, g, scratch, t)`` and ``store_state(…)``:
       between launches
     - ``load_lane(program, state, block, g, lane, scratch, t)``: the same for one lane
-    - ``write_motion(program, g, lane, q, v, a, torque, row, robot, scratch, t)``: what
-      a lane says, in Pinocchio's layout; of free bodies after ``place``
-    - ``write_acceleration(program, g, lane, a, row, robot, scratch, t)``: likewise
+    - ``write_motion(program, g, q, v, torque, row, block, written, scratch, t)``: what
+      a group says, in Pinocchio's layout; of free bodies after ``place``. Lanes whose
+      entry of ``written``, a ``Mask``, is 0 are left out
+    - ``write_acceleration(program, g, a, row, block, written, scratch, t)``: likewise
     """
     Lanes3 = make_lanes(scalar, width).Lanes3
     Program = make_articulated(scalar, width).Program
     rows_times = make_lane_matrices(scalar, width).rows_times
+    Mask = wp.types.vector(length=width, dtype=wp.int32)
     busy_at, q_at = LINKS + BUSY * width, LINKS + Q_AT * width
     v_at, endless_at = LINKS + V_AT * width, LINKS + ENDLESS * width
 
@@ -212,72 +214,84 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
     def write_acceleration(
         program: Program,
         g: int,
-        lane: int,
         a: wp.array3d[scalar],
         row: int,
-        robot: int,
+        block: int,
+        written: Mask,
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> None:
-        if program.table[g, busy_at + lane] == 0:
-            return
-        first = program.table[g, v_at + lane]
         if program.table[g, KIND] == FREE:
             x = scratch[g, X, t]
             y = scratch[g, Y, t]
             z = scratch[g, Z, t]
             linear = rows_times(x, y, z, scratch[g, ACCELERATION, t])
             angular = rows_times(x, y, z, scratch[g, SPIN, t])
-            for axis in range(3):
-                a[row, robot, first + axis] = linear[axis, lane]
-                a[row, robot, first + 3 + axis] = angular[axis, lane]
-        else:
-            a[row, robot, first] = scratch[g, JOINT, t][2, lane]
+            for i in range(width):
+                robot = robot_of(program, block, i)
+                if program.table[g, busy_at + i] == 1 and written[i] == 1:
+                    first = program.table[g, v_at + i]
+                    for axis in range(3):
+                        a[row, robot, first + axis] = linear[axis, i]
+                        a[row, robot, first + 3 + axis] = angular[axis, i]
+            return
+        joint = scratch[g, JOINT, t]
+        for i in range(width):
+            robot = robot_of(program, block, i)
+            if program.table[g, busy_at + i] == 1 and written[i] == 1:
+                a[row, robot, program.table[g, v_at + i]] = joint[2, i]
 
     @wp.func
     def write_motion(
         program: Program,
         g: int,
-        lane: int,
         q: wp.array3d[scalar],
         v: wp.array3d[scalar],
-        a: wp.array3d[scalar],
         torque: wp.array3d[scalar],
         row: int,
-        robot: int,
+        block: int,
+        written: Mask,
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> None:
-        if program.table[g, busy_at + lane] == 0:
-            return
-        at = program.table[g, q_at + lane]
-        first = program.table[g, v_at + lane]
-        write_acceleration(program, g, lane, a, row, robot, scratch, t)
         if program.table[g, KIND] == FREE:
             x = scratch[g, X, t]
             y = scratch[g, Y, t]
             z = scratch[g, Z, t]
             position = scratch[g, POSITION, t]
             quaternion = scratch[g, QUATERNION, t]
+            real = scratch[g, QUATERNION_W, t]
             linear = rows_times(x, y, z, scratch[g, VELOCITY, t])
             angular = rows_times(x, y, z, scratch[g, OMEGA, t])
-            for axis in range(3):
-                q[row, robot, at + axis] = position[axis, lane]
-                q[row, robot, at + 3 + axis] = quaternion[axis, lane]
-                v[row, robot, first + axis] = linear[axis, lane]
-                v[row, robot, first + 3 + axis] = angular[axis, lane]
-            q[row, robot, at + 6] = scratch[g, QUATERNION_W, t][0, lane]
-        else:
-            joint = scratch[g, JOINT, t]
-            if program.table[g, endless_at + lane] == 1:
-                q[row, robot, at] = wp.cos(joint[0, lane])
-                q[row, robot, at + 1] = wp.sin(joint[0, lane])
-            else:
-                q[row, robot, at] = joint[0, lane]
-            v[row, robot, first] = joint[1, lane]
-            torque[row, robot, first - 6] = scratch[g, TORQUES, t][0, lane]
+            for i in range(width):
+                robot = robot_of(program, block, i)
+                if program.table[g, busy_at + i] == 1 and written[i] == 1:
+                    at = program.table[g, q_at + i]
+                    first = program.table[g, v_at + i]
+                    for axis in range(3):
+                        q[row, robot, at + axis] = position[axis, i]
+                        q[row, robot, at + 3 + axis] = quaternion[axis, i]
+                        v[row, robot, first + axis] = linear[axis, i]
+                        v[row, robot, first + 3 + axis] = angular[axis, i]
+                    q[row, robot, at + 6] = real[0, i]
+            return
+        joint = scratch[g, JOINT, t]
+        given = scratch[g, TORQUES, t]
+        for i in range(width):
+            robot = robot_of(program, block, i)
+            if program.table[g, busy_at + i] == 1 and written[i] == 1:
+                at = program.table[g, q_at + i]
+                first = program.table[g, v_at + i]
+                if program.table[g, endless_at + i] == 1:
+                    q[row, robot, at] = wp.cos(joint[0, i])
+                    q[row, robot, at + 1] = wp.sin(joint[0, i])
+                else:
+                    q[row, robot, at] = joint[0, i]
+                v[row, robot, first] = joint[1, i]
+                torque[row, robot, first - 6] = given[0, i]
 
     return SimpleNamespace(
+        Mask=Mask,
         robot_of=robot_of,
         load_state=load_state,
         store_state=store_state,
