@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
 import warp as wp
-from numpy.typing import NDArray
 
 from equipoise.kernels.once import lock
 
@@ -28,7 +25,6 @@ class Rows:
         force: Forces on them in the last step [N], vectors of shape (m, n, nc).
         com: Centres of mass [m], vectors of shape (m, n).
         com_velocity: Their velocities [m/s], vectors of shape (m, n).
-        flat: All of it in one piece, as NumPy sees it; None on a GPU.
     """
 
     q: Any
@@ -39,7 +35,6 @@ class Rows:
     force: Any
     com: Any
     com_velocity: Any
-    flat: NDArray[Any] | None
 
     def first(self) -> list[Any]:
         """Return the first row of each array, in the same memory."""
@@ -52,7 +47,7 @@ class Rows:
         ]
 
 
-OUTPUTS = tuple(item.name for item in fields(Rows) if item.name != "flat")
+OUTPUTS = tuple(item.name for item in fields(Rows))
 
 
 def make_rows(
@@ -76,22 +71,10 @@ def make_rows(
         "com": ((count, robots), vec3),
         "com_velocity": ((count, robots), vec3),
     }
-    if device.is_cuda:
-        with lock:
-            arrays = {
+    with lock:
+        return Rows(
+            **{
                 name: wp.zeros(shape, dtype=dtype, device=device)
                 for name, (shape, dtype) in shapes.items()
             }
-        return Rows(**arrays, flat=None)
-    numbers = [(*shape, 3) if t is vec3 else shape for shape, t in shapes.values()]
-    sizes = [math.prod(shape) for shape in numbers]
-    flat = np.zeros(sum(sizes), wp.dtype_to_numpy(scalar))
-    parts = np.split(flat, np.cumsum(sizes)[:-1])
-    with lock:
-        arrays = {
-            name: wp.array(part.reshape(shape), dtype=dtype, device=device, copy=False)
-            for part, shape, (name, (_, dtype)) in zip(
-                parts, numbers, shapes.items(), strict=True
-            )
-        }
-    return Rows(**arrays, flat=flat)
+        )

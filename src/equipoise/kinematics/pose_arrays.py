@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
@@ -45,12 +44,6 @@ def check_poses(values: ArrayLike, name: str) -> Array:
     poses = _check(values, name, (4, 4))
     _check_rigid(poses[..., :3, :3], name)
     return poses
-
-
-def quaternion_of(rotation: Array) -> Array:
-    """Return the quaternion (x, y, z, w) of a rotation matrix (3, 3), with w ≥ 0."""
-    xyzw = np.array(pin.Quaternion(np.ascontiguousarray(rotation)).coeffs())
-    return xyzw if xyzw[3] >= 0.0 else -xyzw
 
 
 def _check(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:

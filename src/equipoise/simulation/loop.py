@@ -155,8 +155,8 @@ class ControlLoop:
         self._commands: list[Command] = []
         self._measurements: list[Measurement] = []
         self._estimates: list[State] = []
-        for block, given in ((reference, ()), (controller, (start,))):
-            _reset(block, *given)
+        _reset(reference)
+        _reset(controller, start)
         if sensors is not None:
             sensors.reset()
         if estimator is not None:
@@ -232,23 +232,20 @@ class ControlLoop:
             left = steps - done
             span = min(every - since, left) if since else left - left % every or left
             part = Command(*(rows[done : done + span] for rows in commands))
-            kept = since + span >= every and (since + span) % every == 0
-            trace = engine.advance(part, every if kept and not since else span)
-            done += span
+            kept = (since + span) % every == 0
+            stride = every if kept and not since else span
+            trace = engine.advance(part, stride)
             if kept:
                 self._traces.append(trace)
-                for row in range(len(trace)):
-                    step = done - span + (row + 1) * (every if not since else span)
-                    time = (at + step) * dt
-                    exact = step % hold == 0
-                    self._targets.append(
-                        targets[step // hold - 1]
-                        if exact
-                        else self._reference.sample(time)
-                    )
+                for step in range(done + stride, done + span + 1, stride):
+                    target = targets[-(-step // hold) - 1]
+                    if step % hold:
+                        target = self._reference.sample((at + step) * dt)
+                    self._targets.append(target)
                     self._commands.append(
                         Command(*(rows[step - 1] for rows in commands))
                     )
+            done += span
         self._done = at + steps
         self._command = Command(*(rows[-1] for rows in commands))
         return engine.state

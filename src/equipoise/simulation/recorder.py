@@ -18,13 +18,13 @@ from equipoise.control.signals import (
     Target,
 )
 from equipoise.kinematics.com import com
-from equipoise.kinematics.pose_arrays import quaternion_of
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.log.measured import Measured
 from equipoise.log.run import Event, Run
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.mesh import Mesh
 from equipoise.robot.parts import Side
+from equipoise.rotations import quaternion_from_rotation
 from equipoise.simulation.loop import Records
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
 from equipoise.simulation.obstacles import Box, Wall
@@ -110,14 +110,14 @@ def _wanted(targets: Sequence[Target]) -> dict[str, Array]:
     for side in SIDES:
         soles = [(target.soles or {}).get(side) for target in targets]
         planned[f"{side}_sole"] = [
-            None if pose is None else [*pose[:3, 3], *quaternion_of(pose[:3, :3])]
+            None if pose is None else [*pose[:3, 3], *_quaternion(pose[:3, :3])]
             for pose in soles
         ]
         planned[f"{side}_sole_twist"] = [
             (target.sole_twists or {}).get(side) for target in targets
         ]
     planned["torso"] = [
-        None if target.torso is None else quaternion_of(target.torso)
+        None if target.torso is None else _quaternion(target.torso)
         for target in targets
     ]
     planned["support"] = [
@@ -133,6 +133,12 @@ def _wanted(targets: Sequence[Target]) -> dict[str, Array]:
             unknown = np.full(np.shape(known), np.nan)
             wanted[name] = np.array([unknown if row is None else row for row in rows])
     return wanted
+
+
+def _quaternion(rotation: Array) -> Array:
+    """Return the quaternion xyzw of a rotation, of both signs the one with w ≥ 0."""
+    xyzw = quaternion_from_rotation(rotation)
+    return xyzw if xyzw[3] >= 0.0 else -xyzw
 
 
 def _measured(rows: Sequence[Measurement], sensors: SensorSuite) -> Measured:
