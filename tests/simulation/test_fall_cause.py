@@ -20,7 +20,9 @@ from equipoise.simulation.world import Push, World, with_payload
 
 def cause_of(world: World, run: Run) -> FallCause | None:
     """Return the cause of a fall from standing."""
-    return fall_cause(world, run, stance_on(world.terrain, world.robot))
+    return fall_cause(
+        world, run, run.summary["fell_at_s"], stance_on(world.terrain, world.robot)
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_a_push_tips_it_over_the_edge_ahead(force, where):
     robot = load("humanoid")
     push = Push("torso", np.array(force), 0.5, 0.4)
     world = trial_world(robot, Flat(), pushes=(push,))
-    run = stand(robot, seconds=3.0, world=world)
+    run = stand(world, seconds=3.0)
     fell = run.summary["fell_at_s"]
     assert fell is not None
     cause = cause_of(world, run)
@@ -55,7 +57,7 @@ def test_actuators_that_are_too_weak():
     robot = load("itu-biped")
     world = trial_world(robot, Flat())
     world = dataclasses.replace(world, robot=with_payload(robot, {"torso": 1000.0}))
-    run = stand(robot, world=world)
+    run = stand(world)
     cause = cause_of(world, run)
     assert cause is not None
     assert cause.kind == "saturated"
@@ -75,10 +77,10 @@ def test_feet_that_slip():
     ice = Material(floor.stiffness, floor.damping, 0.02, 0.02)
     world = dataclasses.replace(world, material=ice)
     motion = solve(robot, plan_walk(robot, 4))
-    run = walk(robot, motion, Flat(), world=world)
+    run = walk(world, motion)
     fell = run.summary["fell_at_s"]
     assert fell is not None
-    cause = fall_cause(world, run, motion.q[0])
+    cause = fall_cause(world, run, run.summary["fell_at_s"], motion.q[0])
     assert cause is not None
     assert cause.kind == "slipped"
     assert cause.time < fell
@@ -95,7 +97,7 @@ def test_a_walk_tells_its_cause():
     fell = run.summary["fell_at_s"]
     assert fell is not None
     world = trial_world(robot, Flat(), "position")
-    cause = fall_cause(world, run, motion.q[0])
+    cause = fall_cause(world, run, run.summary["fell_at_s"], motion.q[0])
     assert cause is not None
     assert cause.kind == "tipped"
     assert cause.time < fell
@@ -108,7 +110,7 @@ def test_nothing_is_said_of_what_cannot_be_seen():
     """No fall, no cause; and none where ZMP, soles and actuators show nothing."""
     robot = load("humanoid")
     world = trial_world(robot, Flat())
-    run = stand(robot, seconds=0.6, world=world)
+    run = stand(world, seconds=0.6)
     assert cause_of(world, run) is None
     told = dataclasses.replace(run, summary={**run.summary, "fell_at_s": 0.5})
     assert cause_of(world, told) is None

@@ -14,7 +14,7 @@ from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.terrain import Flat, Slope
 from equipoise.log.run import Run
 from equipoise.simulation.simulate import EngineName
-from equipoise.simulation.walk import gait_figures, steps_done, walk
+from equipoise.simulation.walk import gait_parameters, steps_done, walk
 
 WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]
 # Of the requirement: mean CoM error [m], and share of time with the ZMP inside.
@@ -190,7 +190,7 @@ def test_servos_walk_too() -> None:
 def test_figures_of_the_gait_are_plain() -> None:
     """Numbers with units in their names, as the plan has them."""
     gait = plan_walk(eq.load("itu-biped"), 2, step_time=1.0, first="left")
-    figures = gait_figures(gait)
+    figures = gait_parameters(gait)
     assert figures["step_time_s"] == 1.0
     assert figures["first"] == "left"
     assert figures["steps"] == 2

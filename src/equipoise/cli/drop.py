@@ -28,12 +28,11 @@ class Drop(TrialOptions):
 
         def simulate(world: World, progress: Callable[[float], None]) -> Run:
             return drop(
-                world.robot,
+                world,
                 height=self.height,
                 seconds=self.seconds,
                 engine=self.engine,
                 dt=self.dt,
-                world=world,
                 progress=progress,
             )
 

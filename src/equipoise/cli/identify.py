@@ -97,7 +97,7 @@ class Identify:
         from equipoise.identification.noise import SensorNoise
         from equipoise.log.folder import check_folder
         from equipoise.robot.load import load
-        from equipoise.simulation.simulate import versions
+        from equipoise.simulation.summary import versions
 
         robot = load(self.robot, self.settings)
         name = _file_name(robot)

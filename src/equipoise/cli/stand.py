@@ -23,11 +23,10 @@ class Stand(TrialOptions):
 
         def simulate(world: World, progress: Callable[[float], None]) -> Run:
             return stand(
-                world.robot,
+                world,
                 seconds=self.seconds,
                 engine=self.engine,
                 dt=self.dt,
-                world=world,
                 progress=progress,
             )
 

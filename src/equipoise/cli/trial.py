@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -143,17 +143,16 @@ def run_trial(
         world = replace(world, robot=with_payload(robot, payload))
     with progress(seconds, f"{verb} {robot.name}") as told:
         run = simulate(world, told)
-    figures = {
-        **run.summary,
+    asked = {
         "seed": options.seed,
         "payload_kg": payload,
         "command": command_line(),
     }
-    run = replace(run, summary=figures)
+    run = run.with_summary({**run.summary, **asked})
     title = f"{verb} {robot.name}"
     warnings, verbose = robot.warnings, options.verbose
-    keep_and_show(options, run, title, lambda: _print(figures, warnings, verbose))
-    return 0 if figures["achieved"] else 1
+    keep_and_show(options, run, title, lambda: _print(run.summary, warnings, verbose))
+    return 0 if run.summary["achieved"] else 1
 
 
 def keep_and_show(
@@ -163,7 +162,7 @@ def keep_and_show(
 
     Args:
         options: What the user asked for.
-        run: The run, its figures complete.
+        run: The run, its summary complete.
         title: Title of the report.
         show: Prints the tables.
     """
@@ -203,15 +202,17 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
     return payload
 
 
-def _print(figures: dict[str, Any], warnings: tuple[str, ...], verbose: bool) -> None:
+def _print(
+    results: Mapping[str, Any], warnings: tuple[str, ...], verbose: bool
+) -> None:
     console = make_console()
     table = make_table("result", "value", numbers=("value",))
-    for name, value in _rows(figures, verbose):
+    for name, value in _rows(results, verbose):
         table.add_row(name, value)
-    console.print(printable(figures["sentence"]), style="bold", soft_wrap=True)
+    console.print(printable(results["sentence"]), style="bold", soft_wrap=True)
     console.print(table)
     checks = make_table("check", "value", "limit", "passed", numbers=("value", "limit"))
-    for check in figures["checks"]:
+    for check in results["checks"]:
         checks.add_row(
             check["name"],
             f"{check['value']:.3g} {check['unit']}",
@@ -219,23 +220,23 @@ def _print(figures: dict[str, Any], warnings: tuple[str, ...], verbose: bool) ->
             "yes" if check["passed"] else "no",
         )
     console.print(checks)
-    for notice in figures["notices"]:
+    for notice in results["notices"]:
         console.print(printable(f"note: {notice}"), soft_wrap=True)
     for warning in warnings:
         line = printable(f"warning: {warning}")
         console.print(line, style="yellow", soft_wrap=True)
 
 
-def _rows(figures: dict[str, Any], verbose: bool) -> Iterator[tuple[str, str]]:
+def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]]:
     """Yield results as text: those that matter most, or all of them in groups."""
     from equipoise.show.pages.labels import readable_results
 
-    keys = [key for key in OUTCOME if key in figures]
-    if not figures["steps_done"]:
+    keys = [key for key in OUTCOME if key in results]
+    if not results["steps_done"]:
         keys.remove("steps_done")
     if verbose:
         groups = ("gait", "contact", "solver")
-        rest = sorted(set(figures) - {*OUTCOME, *SHOWN_ELSEWHERE, *groups})
-        keys += [*rest, *(key for key in groups if key in figures)]
+        rest = sorted(set(results) - {*OUTCOME, *SHOWN_ELSEWHERE, *groups})
+        keys += [*rest, *(key for key in groups if key in results)]
     for key in keys:
-        yield from readable_results({key: figures[key]}, ())
+        yield from readable_results({key: results[key]}, ())

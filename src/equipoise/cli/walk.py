@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -85,14 +85,9 @@ class Walk(RunOptions):
         def simulate(world: World, progress: Callable[[float], None]) -> Run:
             robot = world.robot
             gait = fit_walk(robot, self.steps, adapt=self.adapt, **self._asked(world))
+            motion = solve(robot, gait, dynamics_filter=not self.unfiltered)
             return walk(
-                robot,
-                solve(robot, gait, dynamics_filter=not self.unfiltered),
-                world.terrain,
-                engine=self.engine,
-                dt=self.dt,
-                world=world,
-                progress=progress,
+                world, motion, engine=self.engine, dt=self.dt, progress=progress
             )
 
         mode: Mode = "servo" if self.servo else "position"
@@ -139,8 +134,8 @@ class Walk(RunOptions):
         done = paper_walk(
             load(self.robot, self.settings), engine=self.engine, dt=self.dt
         )
-        figures = {**done.run.summary, "command": command_line()}
-        run = replace(done.run, summary=figures)
+        summary = {**done.run.summary, "command": command_line()}
+        run = done.run.with_summary(summary)
         title = f"walk {self.robot} --paper"
         keep_and_show(self, run, title, lambda: print_paper(done))
         return 0 if done.walks else 1

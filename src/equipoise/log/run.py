@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -145,6 +146,20 @@ class Run:
         }
         sentence = self.summary.get("sentence", f"Run of {self.robot.name}")
         return html_table(str(sentence), shown)
+
+    def with_summary(
+        self, summary: Mapping[str, Any], events: Iterable[Event] | None = None
+    ) -> Run:
+        """Return the same run with other results, and events if they are given.
+
+        Arrays are shared, not copied.
+        """
+        run = copy(self)
+        run._set("summary", summary)
+        if events is not None:
+            run._set("events", tuple(events))
+        run._check_texts()
+        return run
 
     def save(
         self, folder: Path | str, *, report: str | None = None, replace: bool = False

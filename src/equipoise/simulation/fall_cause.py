@@ -57,7 +57,9 @@ class FallCause:
     text: str
 
 
-def fall_cause(world: World, run: Run, upright: Array) -> FallCause | None:
+def fall_cause(
+    world: World, run: Run, fell_at: float | None, upright: Array
+) -> FallCause | None:
     """Return what led to a fall, or None if that cannot be seen or nothing fell.
 
     The fall begins when the robot is last upright. Of what then goes on (ZMP at an
@@ -66,10 +68,10 @@ def fall_cause(world: World, run: Run, upright: Array) -> FallCause | None:
 
     Args:
         world: The robot and what it met.
-        run: Its run; ``fell_at_s`` of the summary is the time of the fall.
+        run: Its run.
+        fell_at: Time of the fall, or None [s].
         upright: Configuration in which it stood, shape (nq,).
     """
-    fell_at = run.summary.get("fell_at_s")
     if fell_at is None or len(run.time) < 2:
         return None
     stands = _upright(world, run, upright) & (run.time < fell_at)

@@ -25,7 +25,6 @@ from equipoise.kinematics.ccg import solve_ccg, solve_constant_pelvis
 from equipoise.kinematics.com import com
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets
-from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.contacts import Material
@@ -204,30 +203,19 @@ def paper_walk(
         first="right",
     )
     material = Material(chosen.stiffness, chosen.damping)
-    world = trial_world(robot, Flat(), "position", material=material)
+    world = trial_world(robot, mode="position", material=material)
     rows, runs = [], []
     for key, method, solver in (*METHODS, BEYOND):
         planned = gait if key != BEYOND[0] else solve(robot, gait).gait
         motion, seconds = _motion(robot, planned, solver, chosen.period)
-        run = walk(
-            robot,
-            motion,
-            world.terrain,
-            engine=engine,
-            dt=dt,
-            world=world,
-            progress=progress,
-        )
+        run = walk(world, motion, engine=engine, dt=dt, progress=progress)
         runs.append(run)
         rows.append(_row(key, method, motion, run, seconds))
     assumptions = _assumptions(robot, gait, chosen, material)
     done = PaperWalk(chosen, gait, tuple(rows), runs[0], assumptions)
-    figures = {
-        **runs[0].summary,
-        "achieved": done.walks,
-        "paper": _figures(done),
-    }
-    return replace(done, run=replace(runs[0], summary=figures))
+    table = {"achieved": done.walks, "paper": _as_dict(done)}
+    run = done.run.with_summary({**done.run.summary, **table})
+    return replace(done, run=run)
 
 
 def _motion(
@@ -304,7 +292,7 @@ def _assumptions(
     )
 
 
-def _figures(done: PaperWalk) -> dict[str, Any]:
+def _as_dict(done: PaperWalk) -> dict[str, Any]:
     """Return the table as plain data."""
     printed = Printed()
     table: dict[str, Any] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from equipoise.control.signals import (
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.log.measured import Measured
-from equipoise.log.run import Event, Run
+from equipoise.log.run import Run
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.mesh import Mesh
 from equipoise.robot.parts import Side
@@ -38,21 +38,12 @@ SUPPORTS: tuple[Support, ...] = ("both", "left", "right")
 SIDES: tuple[Side, ...] = get_args(Side)
 
 
-def make_run(
-    world: World,
-    records: Records,
-    *,
-    events: Iterable[Event] = (),
-    summary: Mapping[str, Any],
-    sensors: SensorSuite | None = None,
-) -> Run:
-    """Return a run from what went round the control loop.
+def make_run(world: World, records: Records, sensors: SensorSuite | None = None) -> Run:
+    """Return a run from what went round the control loop, still without a summary.
 
     Args:
         world: The robot and all that it met.
         records: States, targets, commands, measurements.
-        events: What happened.
-        summary: Results.
         sensors: Those that measured, if there were any: where they are.
     """
     robot, trace = world.robot, records.trace
@@ -84,8 +75,8 @@ def make_run(
         zmp_margin=margin.distance,
         references=_wanted(records.targets),
         boxes=trace.boxes,
-        events=tuple(events),
-        summary=summary,
+        events=(),
+        summary={},
         surroundings=surroundings_of(world, centre),
         commands=records.commands._asdict(),
         measured=measured,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +13,7 @@ from equipoise.arrays import Array
 from equipoise.control.blocks import Controller, Estimator, OpenLoop, Reference
 from equipoise.control.signals import State
 from equipoise.errors import EquipoiseError
-from equipoise.log.run import Event, Run
+from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.engine import Engine
 from equipoise.simulation.falling import has_fallen, time_of_fall
@@ -24,6 +21,7 @@ from equipoise.simulation.loop import WHOLE, ControlLoop, Periods, whole_steps
 from equipoise.simulation.recorder import make_run
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.start import check_soles
+from equipoise.simulation.summary import RunSummary, com_error, margins, versions
 from equipoise.simulation.world import World, make_world
 
 EngineName = Literal["native", "mujoco"]
@@ -35,7 +33,6 @@ MOST_RECORDS = 20_000
 AFTER_FALL = 0.5
 # How often to look [s].
 WATCH_PERIOD = 0.02
-PACKAGES = ("equipoise", "numpy", "pin", "warp-lang", "mujoco")
 
 
 def make_engine(name: str, world: World, dt: float = 1e-3) -> Engine:
@@ -76,7 +73,7 @@ def simulate(
     on_feet: bool = True,
     upright: ArrayLike | None = None,
     keep_failed: bool = False,
-    summary: Mapping[str, Any] | None = None,
+    assess: Callable[[Run, RunSummary], RunSummary] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Let a robot follow a reference in a world, and return what happened.
@@ -107,7 +104,8 @@ def simulate(
         keep_failed: Whether a controller that fails, or a simulation that diverges,
             ends the run instead of raising: the run until then is returned, the reason
             in ``summary["error"]`` and among its events.
-        summary: Results to add to the run's.
+        assess: Makes the run's summary of the run, still without one, and of what is
+            known of any simulation: :class:`~equipoise.simulation.summary.RunSummary`.
         progress: Is told the simulated time [s] now and then.
 
     Raises:
@@ -166,29 +164,25 @@ def simulate(
         failed = error
     records = loop.records()
     trace = records.trace
-    fell_at = time_of_fall(world, stood, trace.time, trace.q)
-    events = [] if fell_at is None else [Event(fell_at, "fell")]
-    if failed is not None:
-        events.append(Event(float(trace.time[-1]), f"stopped: {failed}"))
-    run = make_run(world, records, events=events, summary={}, sensors=sensors)
+    run = make_run(world, records, sensors)
     wall = time.perf_counter() - began
-    figures = {
-        "robot": robot.name,
-        "engine": getattr(engine, "name", type(engine).__name__),
-        "fell_at_s": fell_at,
-        "duration_s": float(trace.time[-1]),
-        "dt_s": dt,
-        "wall_s": wall,
-        "realtime_factor": float(trace.time[-1]) / wall,
-        "com_error_m": com_error(run),
-        "zmp_margin_m": margins(run),
-        "notices": list(getattr(engine, "notices", ())),
-        "versions": versions(),
-        **(summary or {}),
-    }
-    if failed is not None:
-        figures["error"] = str(failed)
-    return replace(run, summary=figures)
+    summary = RunSummary(
+        robot=robot.name,
+        engine=getattr(engine, "name", type(engine).__name__),
+        fell_at_s=time_of_fall(world, stood, trace.time, trace.q),
+        duration_s=float(trace.time[-1]),
+        dt_s=dt,
+        wall_s=wall,
+        realtime_factor=float(trace.time[-1]) / wall,
+        com_error_m=com_error(run),
+        zmp_margin_m=margins(run),
+        notices=tuple(getattr(engine, "notices", ())),
+        versions=versions(),
+        error=None if failed is None else str(failed),
+    )
+    if assess is not None:
+        summary = assess(run, summary)
+    return run.with_summary(summary.as_dict(), summary.events())
 
 
 class _FallWatch:
@@ -211,30 +205,3 @@ class _FallWatch:
         if self._fell_at is None and has_fallen(self._world, self._upright, state.q):
             self._fell_at = state.time
         return self._fell_at is not None and state.time >= self._fell_at + AFTER_FALL
-
-
-def com_error(run: Run) -> dict[str, float] | None:
-    """Return mean and largest distance of the CoM from its reference [m]."""
-    if "com" not in run.references:
-        return None
-    distance = np.linalg.norm(run.com - run.references["com"], axis=1)
-    return {"mean": float(distance.mean()), "max": float(distance.max())}
-
-
-def margins(run: Run) -> dict[str, float] | None:
-    """Return smallest and mean margin of the ZMP [m], None if nothing touched."""
-    margin = run.zmp_margin[run.supported]
-    if len(margin) == 0:
-        return None
-    return {"min": float(margin.min()), "mean": float(margin.mean())}
-
-
-def versions() -> dict[str, str]:
-    """Return versions of what computed a run."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
