@@ -15,6 +15,8 @@ import pinocchio as pin
 
 import equipoise as eq
 from equipoise.arrays import Array, frozen_array
+from equipoise.kinematics.com import com_and_jacobian, com_jacobian_rate
+from equipoise.robot.catalogue import catalogue_names
 from equipoise.robot.description import Description
 from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
@@ -41,7 +43,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     print(f"{'robot':20}" + "".join(f"{name:>12}" for name in COLUMNS))
-    for source in (*eq.catalogue_names(), *options.robots):
+    for source in (*catalogue_names(), *options.robots):
         robot = eq.load(source)
         worst = largest_differences(robot, options.count, options.seed)
         print(f"{robot.name[:19]:20}" + "".join(f"{value:12.1e}" for value in worst))
@@ -62,9 +64,9 @@ def largest_differences(robot: eq.Robot, count: int, seed: int) -> Array:
     v = rng.normal(size=(count, robot.nv))
     foot = robot.soles["left"].link
     frame = robot.frame_id(foot)
-    position, jacobian = eq.com_and_jacobian(robot, q)
+    position, jacobian = com_and_jacobian(robot, q)
     velocity = eq.com_velocity(robot, q, v)
-    rate = eq.com_jacobian_rate(robot, q, v)
+    rate = com_jacobian_rate(robot, q, v)
     momentum = eq.centroidal_momentum(robot, q, v)
     frame_jacobian = eq.frame_jacobian(robot, q, foot)
     worst = np.zeros(len(COLUMNS))

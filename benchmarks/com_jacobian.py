@@ -10,7 +10,7 @@ import pinocchio as pin
 
 import equipoise as eq
 from benchmarks.measure import Comparison, Contender
-from equipoise.kinematics.com import ComAndJacobian
+from equipoise.kinematics.com import ComAndJacobian, com_and_jacobian
 
 CONFIGURATIONS = 10_000
 CUDA_CONFIGURATIONS = 100_000
@@ -75,7 +75,7 @@ def comparisons(device: str, seed: int) -> list[Comparison]:
 
     def compare(dtype: str) -> Comparison:
         def ours() -> ComAndJacobian:
-            return eq.com_and_jacobian(robot, batch, device=device, dtype=dtype)
+            return com_and_jacobian(robot, batch, device=device, dtype=dtype)
 
         def difference() -> float:
             storing_loop()

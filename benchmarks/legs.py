@@ -21,6 +21,7 @@ import equipoise as eq
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.measure import Comparison, Contender
 from equipoise.gait.motion import targets_of
+from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComTargets
 from equipoise.robot.formats.export import to_urdf
 
@@ -57,10 +58,10 @@ def comparisons(device: str, seed: int) -> list[Comparison]:
         return Contender(follow, len(time))
 
     def ours() -> object:
-        return eq.solve_com(robot, targets, tolerance=TOLERANCE)
+        return solve_com(robot, targets, tolerance=TOLERANCE)
 
     def difference() -> float:
-        found = eq.solve_com(robot, targets, tolerance=TOLERANCE)
+        found = solve_com(robot, targets, tolerance=TOLERANCE)
         return float(np.abs(eq.com(robot, found.q) - targets.com).max())
 
     return [
@@ -93,7 +94,7 @@ def _start(python: Path, robot: eq.Robot, targets: ComTargets) -> subprocess.Pop
         urdf=str(folder / "robot.urdf"),
         com=targets.com,
         torso=targets.torso @ upright,
-        start=eq.solve_com(robot, targets).q[0],
+        start=solve_com(robot, targets).q[0],
         left_link=robot.soles["left"].link,
         right_link=robot.soles["right"].link,
         base_link=robot.description.root,

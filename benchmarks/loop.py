@@ -21,19 +21,21 @@ from benchmarks.__main__ import cpu_name, stay_on_one_core
 from benchmarks.com_jacobian import g1_urdf
 from equipoise.control.signals import Command, Target
 from equipoise.simulation.loop import ControlLoop, Periods
+from equipoise.simulation.noise import Noise
+from equipoise.simulation.sensors import Encoders, FootSensors, Imu
 from equipoise.simulation.simulate import make_engine, simulate
 from equipoise.simulation.world import World
 
 DT = 1e-3
 PERIODS = 500
 NOISE = {
-    "encoder": eq.Noise(deviation=1e-4, delay=2e-3),
-    "velocity": eq.Noise(deviation=1e-2, delay=2e-3),
-    "force": eq.Noise(deviation=3.0, delay=2e-3),
-    "torque": eq.Noise(deviation=0.3, delay=2e-3),
-    "gyroscope": eq.Noise(deviation=1e-2, delay=2e-3),
-    "accelerometer": eq.Noise(deviation=0.1, delay=2e-3),
-    "attitude": eq.Noise(deviation=1e-3, delay=2e-3),
+    "encoder": Noise(deviation=1e-4, delay=2e-3),
+    "velocity": Noise(deviation=1e-2, delay=2e-3),
+    "force": Noise(deviation=3.0, delay=2e-3),
+    "torque": Noise(deviation=0.3, delay=2e-3),
+    "gyroscope": Noise(deviation=1e-2, delay=2e-3),
+    "accelerometer": Noise(deviation=0.1, delay=2e-3),
+    "attitude": Noise(deviation=1e-3, delay=2e-3),
 }
 
 
@@ -49,9 +51,9 @@ def sensors_of(world: World) -> eq.SensorSuite:
     """Return all sensors, all noisy and late by 2 ms."""
     return eq.SensorSuite(
         world,
-        eq.Encoders(NOISE["encoder"], NOISE["velocity"]),
-        eq.FootSensors(NOISE["force"], NOISE["torque"]),
-        eq.Imu(
+        Encoders(NOISE["encoder"], NOISE["velocity"]),
+        FootSensors(NOISE["force"], NOISE["torque"]),
+        Imu(
             angular_velocity=NOISE["gyroscope"],
             specific_force=NOISE["accelerometer"],
             orientation=NOISE["attitude"],

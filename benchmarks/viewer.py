@@ -23,6 +23,7 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.arrays import Array
+from equipoise.kinematics.terrain import Flat
 from equipoise.show.viewer import view
 from equipoise.show.viewer.run_replay import Replay
 
@@ -66,7 +67,7 @@ def main() -> None:
 def run_of_walk() -> eq.Run:
     """Return a walk of a few steps."""
     robot = eq.load("humanoid")
-    return eq.walk(robot, eq.solve(robot, eq.fit_walk(robot)), eq.Flat())
+    return eq.walk(robot, eq.solve(robot, eq.fit_walk(robot)), Flat())
 
 
 def long_run(seconds: float) -> eq.Run:

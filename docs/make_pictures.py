@@ -66,12 +66,14 @@ def measure(name: str, file: str) -> None:
     """Let a robot that is not as modelled stand in chosen poses; write a table."""
     import equipoise as eq
     from equipoise.identification import rehearsal as simulated
+    from equipoise.identification.posing.candidates import pose_candidates
+    from equipoise.identification.prior import Prior
     from equipoise.log.recordings.recording_of_csv import WRENCH_ORDER
     from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
     model = eq.load(robot(name))
-    doubt = eq.Prior(0.01, 0.15, 0.0, 0.0, 0.0)
-    candidates = eq.pose_candidates(model, 500, prior=doubt)
+    doubt = Prior(0.01, 0.15, 0.0, 0.0, 0.0)
+    candidates = pose_candidates(model, 500, prior=doubt)
     q = eq.choose_poses(model, candidates, 25, prior=doubt).q
     feet, encoders = simulated.usual_feet(), simulated.usual_encoders()
     truth = simulated.draw_truth(model, doubt, 4)

@@ -6,6 +6,7 @@ Run it on your own robot: ``python examples/01_load_any_robot.py my_robot.urdf``
 import sys
 
 import equipoise as eq
+from equipoise.kinematics.support import polygon_margin
 
 robot = eq.load(sys.argv[1] if len(sys.argv) > 1 else "humanoid")
 print(f"{robot.name}: {robot.mass:.1f} kg, {robot.nv - 6} joints")
@@ -18,7 +19,7 @@ for side, leg in robot.legs.items():
 
 com = eq.com(robot, robot.standing)
 polygon = eq.support_polygon(robot, robot.standing)
-margin = eq.polygon_margin(polygon, com[:2])
+margin = polygon_margin(polygon, com[:2])
 print(f"standing: CoM at {com.round(4)} m, {margin:.3f} m inside the support polygon")
 
 for sentence in robot.assumptions:

@@ -6,6 +6,7 @@
 import numpy as np
 
 import equipoise as eq
+from equipoise.kinematics.limb_com import limb_com_jacobian
 
 robot = eq.load("mahru-1")
 q = robot.posture("paper")
@@ -16,7 +17,7 @@ base_velocity, base_rate = rotation @ v[:3], rotation @ v[3:6]
 
 velocity = base_velocity + np.cross(base_rate, eq.com(robot, q) - q[:3])
 for name in robot.limbs:
-    share = rotation @ eq.limb_com_jacobian(robot, q, name) @ v
+    share = rotation @ limb_com_jacobian(robot, q, name) @ v
     velocity += share
     print(f"{name:10s} moves the CoM at {share.round(4)} m/s")
 

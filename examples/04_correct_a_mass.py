@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import equipoise as eq
+from equipoise.robot.formats.write import write_urdf
 
 folder = Path(tempfile.mkdtemp())
 mine = folder / "mine.urdf"
@@ -14,7 +15,7 @@ robot = eq.load(mine)
 name = robot.description.root
 link = robot.description.link_by_name[name]
 heavier = dataclasses.replace(link.inertial, mass=link.inertial.mass + 5.0)
-eq.write_urdf(robot, folder / "heavier.urdf", inertials={name: heavier})
+write_urdf(robot, folder / "heavier.urdf", inertials={name: heavier})
 
 before = mine.read_text().splitlines()
 after = (folder / "heavier.urdf").read_text().splitlines()

@@ -12,7 +12,7 @@ import equipoise as eq
 
 robot = eq.load(sys.argv[1] if len(sys.argv) > 1 else "humanoid")
 
-run = eq.stand(robot, eq.Flat(), seconds=2.0)
+run = eq.stand(robot, seconds=2.0)
 print(run.summary["sentence"])
 weight = run.summary["weight_n"]
 for side, wrench in run.foot_wrench.items():
@@ -23,7 +23,7 @@ print(f"corners of the left sole: {loads} N")
 print(f"CoM {run.com[-1].round(4)} m")
 print(f"ZMP {run.zmp[-1].round(4)} m, {run.zmp_margin[-1]:.3f} m inside the soles")
 
-run = eq.drop(robot, eq.Flat(), seconds=2.0)
+run = eq.drop(robot, seconds=2.0)
 print(run.summary["sentence"])
 total = run.contact_force[..., 2].sum(axis=1)
 print(f"it lands at {run.summary['landed_at_s']:.2f} s", end="")

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import equipoise as eq
+from equipoise.simulation.noise import Noise
+from equipoise.simulation.sensors import FootSensors
 
 
 class Nod(eq.Reference):
@@ -62,7 +64,7 @@ class LeanBack(eq.Controller[eq.Measurement]):
 robot, period = eq.load("humanoid"), 0.01
 lean_on = eq.Push("torso", np.array([35.0, 0.0, 0.0]), start=1.0, duration=3.0)
 world = eq.make_world(robot, pushes=(lean_on,))
-noisy = eq.FootSensors(eq.Noise(deviation=5.0), eq.Noise(deviation=0.5), at="sole")
+noisy = FootSensors(Noise(deviation=5.0), Noise(deviation=0.5), at="sole")
 
 runs = {}
 for name, controller in (("servos alone", None), ("leaning", LeanBack(robot, period))):
@@ -81,5 +83,5 @@ print(f"wanted: ZMP {run.references['com'][-1, 0]:.3f} m")
 
 with tempfile.TemporaryDirectory() as folder:
     saved = run.save(Path(folder) / "leaning")  # run.mcap opens in Foxglove too
-    again = eq.read_run(saved)
+    again = eq.open_run(saved)
 print(f"read back: {len(again.time)} states, the same: {(again.q == run.q).all()}")

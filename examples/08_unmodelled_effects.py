@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 import equipoise as eq
+from equipoise.simulation.native import NativeEngine
 
 DRAG = 0.1  # [Nm s²/rad²]
 SPRING, FREE = 5.0, 0.6  # [Nm/rad], [rad]
@@ -61,7 +62,7 @@ for name, effects in (
     ("Python", {"effect": in_python}),
     ("Warp", {"kernel_effect": in_warp}),
 ):
-    engine = eq.NativeEngine(world, dt=1e-3, **effects)
+    engine = NativeEngine(world, dt=1e-3, **effects)
     engine.reset(start)
     engine.advance(once)  # compiles
     engine.reset(start)

@@ -8,21 +8,21 @@ import dataclasses
 import numpy as np
 
 import equipoise as eq
+from equipoise.simulation.contacts import contact_point, default_material, sole_points
+from equipoise.simulation.obstacles import Box
 
 robot = eq.load("humanoid")
-hand = eq.contact_point(robot, "left_hand", (0.0, 0.0, 0.0))
+hand = contact_point(robot, "left_hand", (0.0, 0.0, 0.0))
 y = eq.frame_pose(robot, robot.standing, "left_hand")[1, 3]
 toes = eq.support_polygon(robot, robot.standing)[:, 0].max()
 smooth = dataclasses.replace(
-    eq.default_material(robot), static_friction=0.3, dynamic_friction=0.25
+    default_material(robot), static_friction=0.3, dynamic_friction=0.25
 )
 world = eq.make_world(
     robot,
-    contacts=(*eq.sole_points(robot), hand),
+    contacts=(*sole_points(robot), hand),
     material=smooth,
-    boxes=(
-        eq.Box(centre=(toes + 0.32, y - 0.05, 0.6), size=(0.6, 0.5, 1.2), mass=20.0),
-    ),
+    boxes=(Box(centre=(toes + 0.32, y - 0.05, 0.6), size=(0.6, 0.5, 1.2), mass=20.0),),
 )
 
 

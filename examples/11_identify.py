@@ -9,7 +9,8 @@ predicted in poses in which it never stood.
 import numpy as np
 
 import equipoise as eq
-from equipoise.identification.prior import prior_belief
+from equipoise.identification.posing.candidates import pose_candidates
+from equipoise.identification.prior import Prior, prior_belief
 from equipoise.identification.rehearsal import (
     draw_truth,
     known_after,
@@ -22,13 +23,13 @@ from equipoise.identification.rehearsal import (
 from equipoise.identification.statics import standing_frames
 
 robot = eq.load("mahru-1")
-doubt = eq.Prior(
+doubt = Prior(
     com=0.01, mass_share=0.17, sideways_force=0.0, upright_force=0.0, torque=0.0
 )
 feet, encoders = usual_feet(), usual_encoders()
 noise = noise_of(feet, encoders)
 
-candidates = eq.pose_candidates(robot, 150, prior=doubt)
+candidates = pose_candidates(robot, 150, prior=doubt)
 new, candidates = candidates[:50], candidates[50:]
 design = eq.choose_poses(robot, candidates, 20, noise=noise, prior=doubt)
 worth = design.random_count or len(candidates)

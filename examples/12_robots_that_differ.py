@@ -8,6 +8,7 @@ more. The controller is a function of arrays with a row for each robot.
 import numpy as np
 
 import equipoise as eq
+from equipoise.simulation.fleet_states import FleetState
 
 COUNT, SECONDS = 1000, 1.5
 
@@ -30,7 +31,7 @@ fleet = eq.Fleet(world, COUNT, variation=variation, threads=2)
 held = eq.joint_positions(robot, robot.standing)
 
 
-def joint_pd(state: eq.FleetState, command: eq.Command) -> eq.Command:
+def joint_pd(state: FleetState, command: eq.Command) -> eq.Command:
     """Hold the posture; on a GPU arrays stay there, as in benchmarks/fleet.py."""
     q, v = np.from_dlpack(state.q), np.from_dlpack(state.v)
     torque = 3000.0 * (held - q[:, 7:]) - 60.0 * v[:, 6:]

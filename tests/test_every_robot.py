@@ -17,6 +17,8 @@ import equipoise as eq
 from benchmarks.agreement import mujoco_com
 from equipoise.arrays import Array
 from equipoise.kinematics import dh_limb
+from equipoise.kinematics.com import com_and_jacobian, com_jacobian_rate
+from equipoise.kinematics.limb_com import limb_com_jacobian, limb_com_share
 from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.formats.dh import read_dh_limbs
 from equipoise.robot.formats.export import to_urdf
@@ -43,9 +45,9 @@ def test_quantities_equal_pinocchio(
     """CoM, its velocity, Jacobian and rate, momentum and sole frames, in a batch."""
     q, v = states
     model, data = robot.model, robot.model.createData()
-    position, jacobian = eq.com_and_jacobian(robot, q)
+    position, jacobian = com_and_jacobian(robot, q)
     velocity = eq.com_velocity(robot, q, v)
-    rate = eq.com_jacobian_rate(robot, q, v)
+    rate = com_jacobian_rate(robot, q, v)
     momentum = eq.centroidal_momentum(robot, q, v)
     foot = robot.soles["left"].link
     pose = eq.frame_pose(robot, q, foot)
@@ -78,7 +80,7 @@ def test_one_configuration_equals_the_batch(
         (eq.com, (q,)),
         (eq.com_jacobian, (q,)),
         (eq.com_velocity, (q, v)),
-        (eq.com_jacobian_rate, (q, v)),
+        (com_jacobian_rate, (q, v)),
         (eq.centroidal_momentum, (q, v)),
     ):
         batch = function(robot, *arguments)
@@ -107,7 +109,7 @@ def test_jacobians_equal_finite_differences(
     along = np.einsum("nij,nj->ni", eq.com_jacobian(robot, q), v)
     equal(along, moved, 1e-7)
     changed = eq.com_jacobian(robot, after) - eq.com_jacobian(robot, before)
-    equal(eq.com_jacobian_rate(robot, q, v), changed / (2 * step), 1e-7)
+    equal(com_jacobian_rate(robot, q, v), changed / (2 * step), 1e-7)
 
 
 def test_limbs_and_base_add_up(robot: eq.Robot, states: tuple[Array, Array]) -> None:
@@ -116,11 +118,11 @@ def test_limbs_and_base_add_up(robot: eq.Robot, states: tuple[Array, Array]) -> 
     rotation = eq.frame_pose(robot, q, robot.description.root)[:, :3, :3]
     base = robot.model.inertias[1]
     centre = base.mass / robot.mass * base.lever + sum(
-        eq.limb_com_share(robot, q, name) for name in robot.limbs
+        limb_com_share(robot, q, name) for name in robot.limbs
     )
     position = eq.com(robot, q)
     equal(q[:, :3] + np.einsum("nij,nj->ni", rotation, centre), position, 1e-10)
-    jacobian = sum(eq.limb_com_jacobian(robot, q, name) for name in robot.limbs)
+    jacobian = sum(limb_com_jacobian(robot, q, name) for name in robot.limbs)
     linear = np.einsum("nij,nj->ni", rotation, v[:, :3])
     angular = np.einsum("nij,nj->ni", rotation, v[:, 3:6])
     velocity = linear + np.cross(angular, position - q[:, :3])
@@ -144,8 +146,8 @@ def test_dh_limbs_equal_their_urdf_export(name: str, tmp_path: Path) -> None:
     for limb in read_dh_limbs(read_catalogue_table(name)).values():
         columns = [exported.model.idx_vs[exported.joint_id(j)] for j in limb.joints]
         places = [exported.model.idx_qs[exported.joint_id(j)] for j in limb.joints]
-        com = eq.limb_com_share(exported, q, limb.name)
-        jacobian = eq.limb_com_jacobian(exported, q, limb.name)
+        com = limb_com_share(exported, q, limb.name)
+        jacobian = limb_com_jacobian(exported, q, limb.name)
         for i in range(COUNT):
             share = dh_limb.dh_limb_com_share(limb, q[i, places], exported.mass)
             equal(share.share, com[i], EQUAL_TO_PINOCCHIO)

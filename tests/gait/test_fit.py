@@ -13,6 +13,7 @@ from equipoise.gait.footsteps import Footsteps
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.walks import standing_feet, walk
+from equipoise.robot.catalogue import catalogue_names
 
 TIGHT = ["icub", "romeo"]
 WIDE = ["humanoid", "itu-biped", "mahru-1", "g1", "talos"]
@@ -69,7 +70,7 @@ def test_where_joints_allow_it_nothing_changes(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     """The defaults of the plan stay, with their origins."""
-    known = name in eq.catalogue_names()
+    known = name in catalogue_names()
     robot = eq.load(name if known else request.getfixturevalue(f"{name}_urdf"))
     planned, fitted = plan_walk(robot, 2).parameters, fit_walk(robot, 2).parameters
     assert fitted == planned

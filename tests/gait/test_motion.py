@@ -16,7 +16,9 @@ from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion, check_speeds, solve, targets_of
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.support import polygon_margin
 from equipoise.kinematics.terrain import Slope
+from equipoise.robot.catalogue import catalogue_names
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
 WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]
@@ -40,7 +42,7 @@ def fitted(source: str) -> tuple[eq.Robot, Gait]:
 
 def source_of(name: str, request: pytest.FixtureRequest) -> str:
     """Return what loads a robot: its name in the catalogue, or its file."""
-    known = name in eq.catalogue_names()
+    known = name in catalogue_names()
     return name if known else str(request.getfixturevalue(f"{name}_urdf"))
 
 
@@ -114,7 +116,7 @@ def test_it_is_at_rest_at_both_ends(motion: Motion) -> None:
         assert np.abs(motion.v[end]).max() < 1e-6
         assert np.abs(motion.zmp[end] - motion.com[end, :2]).max() < 2e-3
         support = motion.gait.support_polygons([motion.time[end]])[0]
-        assert eq.polygon_margin(support, motion.com[end, :2]) > 0.0
+        assert polygon_margin(support, motion.com[end, :2]) > 0.0
     assert motion.duration == pytest.approx(motion.gait.duration, abs=motion.dt)
 
 
@@ -165,7 +167,7 @@ def test_the_filter_helps_heavy_legs_most() -> None:
     assert root_mean_square[1] < root_mean_square[0] / 15.0
     inside = filtered.gait.support_polygons(filtered.time[::20])
     margins = [
-        eq.polygon_margin(polygon, zmp)
+        polygon_margin(polygon, zmp)
         for polygon, zmp in zip(inside, filtered.zmp[::20], strict=True)
     ]
     assert min(margins) > 0.0

@@ -27,6 +27,8 @@ from equipoise.identification.rehearsal import (
     usual_feet,
 )
 from equipoise.identification.statics import equations, standing_frames, total_com
+from equipoise.kinematics.com_legs import solve_com
+from equipoise.kinematics.com_targets import com_targets
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, joint_positions
@@ -157,12 +159,12 @@ class Visits:
                 np.tile(begin[:7], (self.KNOTS, 1)),
                 joints[0] + fraction * (joints[1] - joints[0]),
             )
-            targets = eq.com_targets(
+            targets = com_targets(
                 centre[0] + fraction * (centre[1] - centre[0]),
                 *feet,
                 turns(blend).as_matrix(),
             )
-            found = eq.solve_com(robot, targets, posture=posture)
+            found = solve_com(robot, targets, posture=posture)
             assert found.converged.all()
             start = times[-1] + self.WAIT
             times += [start, *(start + self.MOVE * np.linspace(0, 1, self.KNOTS)[1:])]

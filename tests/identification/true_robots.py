@@ -19,6 +19,8 @@ from equipoise.identification.statics import (
     total_com,
     wrench_transform,
 )
+from equipoise.kinematics.com_legs import solve_com
+from equipoise.kinematics.com_targets import com_targets
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 
@@ -68,9 +70,7 @@ def random_poses(model: eq.Robot, count: int, rng: np.random.Generator) -> Array
         joints = joint_positions(model, np.tile(model.standing, (tries, 1)))
         joints = joints + rng.uniform(-0.8, 0.8, joints.shape)
         posture = configurations(model, np.tile(model.standing[:7], (tries, 1)), joints)
-        found = eq.solve_com(
-            model, eq.com_targets(com, left, right, torso), posture=posture
-        )
+        found = solve_com(model, com_targets(com, left, right, torso), posture=posture)
         chosen.append(found.q[found.converged])
     return np.concatenate(chosen)[:count]
 

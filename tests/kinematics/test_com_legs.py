@@ -10,6 +10,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComTargets, Outcome, com_targets
 from equipoise.kinematics.stance import sole_pose
+from equipoise.robot.catalogue import catalogue_names
 
 TOLERANCE = 1e-9
 
@@ -48,7 +49,7 @@ def errors(robot: eq.Robot, q: np.ndarray, targets: ComTargets) -> tuple[float, 
 @pytest.mark.parametrize("name", ["humanoid", "itu-biped", "mahru-1", "g1", "talos"])
 def test_com_and_soles_are_exact(name: str, request: pytest.FixtureRequest) -> None:
     """At every point CoM and soles are where they should be, to a nanometre."""
-    known = name in eq.catalogue_names()
+    known = name in catalogue_names()
     robot = eq.load(name if known else request.getfixturevalue(f"{name}_urdf"))
     targets = stepping(robot)
     found = solve_com(robot, targets)

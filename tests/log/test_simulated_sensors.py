@@ -146,7 +146,7 @@ def test_run_holds_what_went_round_the_loop(tmp_path):
         run.commands["position"], np.tile(held, (len(run.time), 1))
     )
     run.save(tmp_path / "out")
-    back = eq.read_run(tmp_path / "out", ROBOT)
+    back = eq.open_run(tmp_path / "out", ROBOT)
     np.testing.assert_array_equal(back.q, run.q)
     np.testing.assert_array_equal(back.measured.position, measured.position)
     np.testing.assert_array_equal(back.measured.feet["left"], measured.feet["left"])

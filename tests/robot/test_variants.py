@@ -11,6 +11,7 @@ from bipeds import Biped
 
 import equipoise as eq
 from equipoise.errors import LegsNotFoundError, RobotFileError
+from equipoise.kinematics.support import polygon_margin
 
 GERMAN = {
     "hip_yaw": "huefte_gier",
@@ -92,7 +93,7 @@ def test_a_crouched_biped_stands_over_its_feet(tmp_path: Path) -> None:
     robot = load(Biped(knee_limits=(0.8, 2.0)), tmp_path)
     assert robot.warnings == ()
     polygon = eq.support_polygon(robot, robot.standing)
-    assert eq.polygon_margin(polygon, eq.com(robot, robot.standing)[:2]) > 0.0
+    assert polygon_margin(polygon, eq.com(robot, robot.standing)[:2]) > 0.0
     for name in ("l_sole", "r_sole"):
         pose = eq.frame_pose(robot, robot.standing, name)
         np.testing.assert_allclose(pose[2], [0, 0, 1, 0], atol=1e-6)

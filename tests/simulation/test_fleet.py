@@ -28,6 +28,7 @@ from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.simulation.contacts import contact_point
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.falling import time_of_fall
 from equipoise.simulation.fleet import Fleet
@@ -1057,7 +1058,7 @@ def test_robots_may_lie() -> None:
     robot = world.robot
     points = (
         *world.contacts,
-        *(eq.contact_point(robot, "head", (0, 0, z)) for z in (0,)),
+        *(contact_point(robot, "head", (0, 0, z)) for z in (0,)),
     )
     world = replace(world, contacts=points)
     fleet = Fleet(world, 5, DT, variation=variation, falls=False)
@@ -1508,4 +1509,4 @@ def test_gains_without_servos_and_ground_that_is_none() -> None:
     with pytest.raises(EquipoiseError, match="no joint of this world is in servo mode"):
         Fleet(torques, 2, variation=gains)
     with pytest.raises(EquipoiseError, match="terrain of robot 1 is str"):
-        Fleet(torques, 2, variation=Variation(terrain=[eq.Flat(), "flat"]))  # type: ignore[list-item]
+        Fleet(torques, 2, variation=Variation(terrain=[Flat(), "flat"]))  # type: ignore[list-item]

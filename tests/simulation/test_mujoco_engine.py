@@ -12,6 +12,7 @@ import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.kinematics.support import polygon_margin
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.actuation import Actuation, actuation_of
@@ -65,7 +66,7 @@ def test_standing_is_in_balance(name: str, request: pytest.FixtureRequest) -> No
     share = last.contact_force[:, 2:] / total[2]
     zmp = (share * last.contact_position).sum(axis=0)[:2]
     polygon = eq.support_polygon(robot, last.q)
-    assert eq.polygon_margin(polygon, zmp) > 0.01
+    assert polygon_margin(polygon, zmp) > 0.01
     sunk = weight / (len(world.contacts) * world.material.stiffness)
     assert -last.contact_position[:, 2].mean() == pytest.approx(sunk, rel=1e-3)
     assert np.abs(last.v).max() < 1e-4

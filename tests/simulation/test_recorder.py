@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.mesh import triangle_normals
+from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.recorder import ground_mesh
 
 LOW, HIGH = np.array([-1.0, -0.5]), np.array([2.0, 0.7])
@@ -14,11 +16,11 @@ LOW, HIGH = np.array([-1.0, -0.5]), np.array([2.0, 0.7])
 @pytest.mark.parametrize(
     "terrain",
     [
-        eq.Flat(0.1),
-        eq.Slope(0.1, -0.05),
-        eq.Stairs(0.1, 0.3, 4, 0.2),
-        eq.Stairs(-0.1, 0.3, 4, 0.2),
-        eq.rough(0.03, 1, extent=4.0),
+        Flat(0.1),
+        Slope(0.1, -0.05),
+        Stairs(0.1, 0.3, 4, 0.2),
+        Stairs(-0.1, 0.3, 4, 0.2),
+        rough(0.03, 1, extent=4.0),
     ],
 )
 def test_ground_is_where_the_terrain_says(terrain) -> None:
@@ -29,7 +31,7 @@ def test_ground_is_where_the_terrain_says(terrain) -> None:
     level = normals[:, 2] > 0.5
     middle = mesh.vertices[mesh.triangles[level]].mean(axis=1).astype(float)
     height = terrain.height(middle[:, 0], middle[:, 1])
-    loose = 0.01 if isinstance(terrain, eq.HeightField) else 1e-6
+    loose = 0.01 if isinstance(terrain, HeightField) else 1e-6
     np.testing.assert_allclose(middle[:, 2], height, atol=loose)
     # seen from above it covers the rectangle
     a, b, c = (mesh.vertices[corner, :2].astype(float) for corner in mesh.triangles.T)
@@ -39,7 +41,7 @@ def test_ground_is_where_the_terrain_says(terrain) -> None:
 
 def test_risers_look_at_who_climbs() -> None:
     """Upright triangles of stairs look backward when they go up."""
-    normals = triangle_normals(ground_mesh(eq.Stairs(0.1, 0.3, 4, 0.2), LOW, HIGH))
+    normals = triangle_normals(ground_mesh(Stairs(0.1, 0.3, 4, 0.2), LOW, HIGH))
     upright = normals[np.abs(normals[:, 2]) < 0.5]
     assert len(upright) == 8
     np.testing.assert_allclose(upright[:, 0], -1.0, atol=1e-6)
@@ -50,13 +52,13 @@ def test_a_run_keeps_what_it_met(tmp_path) -> None:
     robot = eq.load("itu-biped")
     world = eq.make_world(
         robot,
-        walls=[eq.Wall(np.array([1.5, 0.0, 0.5]), np.array([0.1, 2.0, 1.0]), 0.3)],
-        boxes=[eq.Box(np.array([1.0, 0.0, 0.1]), np.full(3, 0.2), 1.0)],
+        walls=[Wall(np.array([1.5, 0.0, 0.5]), np.array([0.1, 2.0, 1.0]), 0.3)],
+        boxes=[Box(np.array([1.0, 0.0, 0.1]), np.full(3, 0.2), 1.0)],
     )
     reference = eq.Hold(eq.joint_positions(robot, robot.standing))
     run = eq.simulate(world, reference, 0.05)
     run.save(tmp_path / "run")
-    back = eq.read_run(tmp_path / "run").surroundings
+    back = eq.open_run(tmp_path / "run").surroundings
     for blocks, others in (
         (run.surroundings.walls, back.walls),
         (run.surroundings.boxes, back.boxes),

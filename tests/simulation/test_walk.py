@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.control.blocks import Hold, OpenLoop
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.motion import Motion, solve
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.terrain import Flat, Slope
 from equipoise.log.run import Run
+from equipoise.robot.catalogue import catalogue_names
 from equipoise.simulation.simulate import EngineName
 from equipoise.simulation.walk import gait_parameters, steps_done, walk
 
@@ -41,7 +43,7 @@ def simulated(
 @pytest.mark.parametrize("name", WALKERS)
 def test_every_robot_walks(name: str, request: pytest.FixtureRequest) -> None:
     """No fall, all steps done, CoM within millimetres of its plan, ZMP in the soles."""
-    known = name in eq.catalogue_names()
+    known = name in catalogue_names()
     source = name if known else str(request.getfixturevalue(f"{name}_urdf"))
     steps = 6 if known else 4
     figures = simulated(source, steps).summary
@@ -210,7 +212,7 @@ def test_a_robot_alone_walks_as_it_stands() -> None:
 def test_a_walk_takes_a_controller_and_pushes() -> None:
     """A controller is asked every step; a push that is too hard fells the robot."""
 
-    class Counts(eq.OpenLoop):
+    class Counts(OpenLoop):
         asked = 0
 
         def control(self, known: eq.State, target: eq.Target) -> eq.Command:
@@ -236,6 +238,6 @@ def test_durations_come_from_the_reference() -> None:
     humanoid = motion.robot
     run = eq.simulate(humanoid, motion)
     assert run.time[-1] == pytest.approx(motion.duration, abs=1e-3)
-    hold = eq.Hold(eq.joint_positions(humanoid, humanoid.standing))
+    hold = Hold(eq.joint_positions(humanoid, humanoid.standing))
     with pytest.raises(eq.EquipoiseError, match="Hold has no duration"):
         eq.simulate(humanoid, hold)

@@ -8,6 +8,7 @@ from equipoise.identification.posing.candidates import default_margin, pose_cand
 from equipoise.identification.posing.design import foot_placement
 from equipoise.identification.posing.pose_limits import joint_ranges
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.support import polygon_margin
 
 SIDES = ("left", "right")
 
@@ -21,7 +22,7 @@ def check_poses(robot: eq.Robot, q: np.ndarray, margin: float) -> None:
         np.testing.assert_allclose(soles[:, 2, 3], 0.0, atol=1e-9)
     centres = eq.com(robot, q)
     for polygon, centre in zip(eq.support_polygon(robot, q), centres, strict=True):
-        assert eq.polygon_margin(polygon, centre[:2]) >= margin - 1e-8
+        assert polygon_margin(polygon, centre[:2]) >= margin - 1e-8
     left, right = (sole_pose(robot, q, side)[:, :2, 3] for side in SIDES)
     way = left - right
     fraction = np.sum((centres[:, :2] - right) * way, axis=1) / np.sum(way**2, axis=1)
@@ -102,7 +103,7 @@ def test_margin_grows_with_doubt() -> None:
     ]
     assert margins[1] > 1.5 * margins[0]
     assert margins[2] - margins[1] == pytest.approx(margins[1] - margins[0])
-    middle = eq.polygon_margin(polygon, polygon.mean(axis=0))
+    middle = polygon_margin(polygon, polygon.mean(axis=0))
     assert margins[3] == pytest.approx(0.5 * middle)
 
 

@@ -156,7 +156,7 @@ def test_own_run_gives_itself_back(tmp_path):
     assert back.summary["base_from"] == "/odom"
     assert back.summary["duration_s"] == 1.0
     back.save(tmp_path / "again")
-    np.testing.assert_array_equal(eq.read_run(tmp_path / "again").com, back.com)
+    np.testing.assert_array_equal(eq.open_run(tmp_path / "again").com, back.com)
 
 
 def recording(**changes: object) -> Recording:

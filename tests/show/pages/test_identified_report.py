@@ -19,6 +19,7 @@ from show.pages.test_report import Page
 import equipoise as eq
 from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
+from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.load import load
 from equipoise.show.pages import identified_robot
 from equipoise.show.pages.identified_report import identified_report
@@ -250,7 +251,7 @@ def test_ellipse_holds_95_percent():
     plane = np.eye(3)[[0, 2]]
     outline = ellipse_95(root @ root.T, plane)
     draws = rng.standard_normal((20000, 3)) @ root.T @ plane.T
-    inside = eq.polygon_margin(outline, draws) > 0.0
+    inside = polygon_margin(outline, draws) > 0.0
     assert abs(inside.mean() - 0.95) < 0.006
 
 

@@ -7,6 +7,8 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.support import polygon_margin
+from equipoise.kinematics.terrain import Flat
 from equipoise.show.space.scene import RobotScene, RunScene
 from equipoise.show.space.solids import joint_poses, robot_bodies
 
@@ -16,7 +18,7 @@ def walked() -> eq.Run:
     """Four steps of the humanoid."""
     robot = eq.load("humanoid")
     motion = eq.solve(robot, eq.fit_walk(robot, steps=2))
-    return eq.walk(robot, motion, eq.Flat())
+    return eq.walk(robot, motion, Flat())
 
 
 def test_every_robot_has_a_body(robot: eq.Robot) -> None:
@@ -117,7 +119,7 @@ def test_moments_of_a_walk_add_up(walked: eq.Run) -> None:
         scale = 0.6 * walked.robot.longest_limb / weight
         np.testing.assert_allclose(arrows, scale * total, atol=0.02 * scale * weight)
         assert moment.zmp is not None
-        margin = eq.polygon_margin(moment.support[:, :2], moment.zmp[:2])
+        margin = polygon_margin(moment.support[:, :2], moment.zmp[:2])
         assert margin > -1e-6
 
 
