@@ -1286,7 +1286,7 @@ BAD_VARIATIONS: list[tuple[Variation, str]] = [
     (Variation(static_friction=[0.5, -0.1, 0.5]), "static_friction of robot 1 is -0.1"),
     (Variation(dynamic_friction=[0.5, 0.5, 0.9]), "robot 2 is 0.9, above its static"),
     (Variation(contact_stiffness=[1e5, np.nan, 1e5]), "contact_stiffness of robot 1"),
-    (Variation(contact_damping=["a", "b", "c"]), "contact_damping is no array"),
+    (Variation(contact_damping=["a", "b", "c"]), "contact_damping is not an array"),
     (
         Variation(stiffness=np.ones((3, 2))),
         r"stiffness has shape \(3, 2\); \(3, 29\) or",

@@ -381,7 +381,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "rows": (Command(*np.zeros((3, 4, 2))), r"Broken at 0\.05 s: .* 4 rows; one"),
     "text": (
         Command("up", np.zeros(2), np.zeros(2)),  # type: ignore[arg-type]
-        r"Broken at 0\.05 s: position is no array of numbers",
+        r"Broken at 0\.05 s: position is not an array of numbers",
     ),
     "something else": (np.zeros(2), r"Broken at 0\.05 s: a Command of .* not ndarray"),
 }

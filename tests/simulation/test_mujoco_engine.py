@@ -474,7 +474,7 @@ def test_bad_input_is_named(humanoid: eq.Robot) -> None:
         (np.full(joints, -np.inf), "torque of degree of freedom 0 is -inf"),
         (np.zeros(joints - 1), r"torque has shape \(\d+,\); \(\d+,\) or"),
         (0.0, r"torque has shape \(\); \(\d+,\) or"),
-        ("fast", "torque is no array of numbers"),
+        ("fast", "torque is not an array of numbers"),
     ):
         with pytest.raises(ShapeError, match=message):
             engine.step(Command(good, good, bad))  # type: ignore[arg-type]

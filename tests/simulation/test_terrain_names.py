@@ -18,7 +18,7 @@ def humanoid() -> eq.Robot:
     return eq.load("humanoid")
 
 
-def test_words_with_figures(humanoid):
+def test_words_with_numbers(humanoid):
     """Figures are read in the order of the help text."""
     assert terrain_named("flat", humanoid) == Flat()
     slope = terrain_named(" slope:5,-2 ", humanoid)
@@ -69,10 +69,10 @@ def test_files(humanoid, tmp_path):
         ),
         ("slop:3", "did you mean 'slope'"),
         ("", "no terrain ''"),
-        ("flat:", "figures are missing: flat"),
-        ("field:", "figures are missing: field:FILE"),
-        ("flat:1", "too many figures"),
-        ("slope:x", "'x' must be figures"),
+        ("flat:", "numbers are missing: flat"),
+        ("field:", "numbers are missing: field:FILE"),
+        ("flat:1", "too many numbers"),
+        ("slope:x", "'x' must be numbers"),
         ("slope:nan", "must be finite"),
         ("slope:60", "less than 60°"),
         ("stairs:0.1,0,5", "tread of 0 m"),
@@ -85,7 +85,7 @@ def test_files(humanoid, tmp_path):
         ("field:empty.npy", "no heights can be read"),
         ("field:complex.npy", "no heights can be read"),
         ("field:row.npy", r"shape \(3,\)"),
-        ("field:row.npy,cell", "'cell' must be figures"),
+        ("field:row.npy,cell", "'cell' must be numbers"),
         ("field:square.npy,0", "cell is 0 m"),
     ],
 )

@@ -37,9 +37,9 @@ def printable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def print_notices(figures: Mapping[str, Any]) -> None:
+def print_notices(summary: Mapping[str, Any]) -> None:
     """Print what a log lost and what was mended, on stderr, from a run's summary."""
-    for notice in figures.get("notices", ()):
+    for notice in summary.get("notices", ()):
         print(printable(f"note: {notice}"), file=sys.stderr, flush=True)
 
 

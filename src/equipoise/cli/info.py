@@ -75,7 +75,7 @@ def _style(title: str) -> str | None:
 def _print_masses(
     console: Console, rows: list[dict[str, Any]], total: float, title: str
 ) -> None:
-    numbers = ("mass [kg]", "share", "x [m]", "y [m]", "z [m]")
+    numbers = ("mass [kg]", "fraction", "x [m]", "y [m]", "z [m]")
     table = make_table(title, *numbers, numbers=numbers)
     for row in rows:
         table.add_row(

@@ -70,12 +70,12 @@ STATE = 4
 # Contact modes.
 OPEN, STICKING, SLIPPING = 0.0, 1.0, 2.0
 
-# Columns of the numbers of a point, and of its figures: place in the body; (stiffness,
+# Columns of the integers of a point, and of its parameters: place in the body; (stiffness,
 # damping, -); (static friction, dynamic friction, -).
 GROUP, LANE, ROOT_GROUP, ROOT_LANE, SURFACE = range(5)
 LOCAL, SPRING, FRICTION = range(3)
-# Columns of the numbers of a block (its group is -1 if it is fixed), and of its
-# figures: centre, half of the edges, (cosine and sine of its yaw, whether it can be
+# Columns of the integers of a block (its group is -1 if it is fixed), and of its
+# parameters: centre, half of the edges, (cosine and sine of its yaw, whether it can be
 # touched from below).
 BLOCK_GROUP, BLOCK_LANE = range(2)
 CENTRE, HALF, YAW = range(3)

@@ -256,7 +256,7 @@ class Rollout:
                     rows = np.asarray(values, dtype=self._number)
                 except (TypeError, ValueError) as error:
                     raise ShapeError(
-                        f"command: {name} is no array of numbers"
+                        f"command: {name} is not an array of numbers"
                     ) from error
                 if rows.shape not in (target.shape, target.shape[1:]):
                     raise ShapeError(

@@ -25,7 +25,7 @@ MODES: tuple[Mode, ...] = ("torque", "servo", "position", "velocity")
 
 BASE_DOF = 6
 # A servo sags by at most one over this under the weight that it may have to hold,
-# as an angle or, for sliding joints, as a share of the leg's length.
+# as an angle or, for sliding joints, as a fraction of the leg's length.
 STIFFNESS_OVER_WEIGHT = 100.0
 DAMPING_RATIO = 0.7
 # Stiction and the speed at which it has all but gone, where a file gives neither.
@@ -81,7 +81,7 @@ class Actuation:
     delay: float = 0.0
 
     def __post_init__(self) -> None:
-        """Keep the arrays read-only and refuse impossible figures."""
+        """Keep the arrays read-only and refuse impossible parameters."""
         count = np.size(self.mode)
         for item in fields(self):
             if item.name == "delay":

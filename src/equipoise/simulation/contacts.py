@@ -18,9 +18,9 @@ from equipoise.robot.parts import Side
 # The sole of one foot resists tilting this many times as much as gravity tilts the
 # robot about it: with less, standing on one foot is an inverted pendulum that falls.
 TILT_STIFFNESS_RATIO = 20.0
-# On both feet the soles sink in by less than this share of the leg's length.
+# On both feet the soles sink in by less than this fraction of the leg's length.
 DEEPEST_SINK = 1e-3
-# Of critical damping, for the share of the mass that a corner of one foot carries.
+# Of critical damping, for the part of the mass that a corner of one foot carries.
 DAMPING_RATIO = 0.7
 # Rubber on a hard floor.
 STATIC_FRICTION = 0.8

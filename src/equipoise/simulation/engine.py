@@ -117,7 +117,7 @@ def check_commands(
         try:
             array = np.atleast_2d(np.asarray(values, dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise ShapeError(f"{source}: {name} is no array of numbers") from error
+            raise ShapeError(f"{source}: {name} is not an array of numbers") from error
         if array.ndim != 2 or array.shape[1] != joints:
             raise ShapeError(
                 f"{source}: {name} has shape {np.shape(values)}; "

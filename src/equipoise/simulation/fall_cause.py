@@ -19,7 +19,7 @@ from equipoise.simulation.falling import com_height
 from equipoise.simulation.measures import LEAST_FORCE
 from equipoise.simulation.world import World
 
-# A robot that is tilted by less [rad], and higher than this share of its height at
+# A robot that is tilted by less [rad], and higher than this fraction of its height at
 # the start, has not begun to fall.
 UPRIGHT_TILT, UPRIGHT_HEIGHT = 0.1, 0.9
 # A ZMP nearer than this to the edge of the support is at it [m].
@@ -30,9 +30,9 @@ SHORT = 0.1
 # this before the robot begins to fall [m].
 SLIPPING, SLIPPED = 0.05, 0.02
 # An actuator that gives this fraction of its limit gives all it can; for less than this
-# before the robot begins to fall [s], that is no cause.
+# before the robot begins to fall [s], that is not the cause.
 SATURATED, SUSTAINED = 0.999, 0.05
-# A foot with less than this share of the load does not carry.
+# A foot with less than this fraction of the load does not carry.
 CARRYING = 0.2
 # Edges whose distances differ by less than this are equally near [m].
 EQUALLY_NEAR = 5e-3
@@ -64,7 +64,7 @@ def fall_cause(
 
     The fall begins when the robot is last upright. Of what then goes on (ZMP at an
     edge of the soles, soles slipping, an actuator of a leg at its limit), the one that
-    began first is told, with the time since when it went on.
+    began first is returned, with the time since when it went on.
 
     Args:
         world: The robot and what it met.

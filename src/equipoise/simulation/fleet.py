@@ -105,7 +105,7 @@ class Fleet:
         )
         self._steps = -1  # not reset yet
         self._moved_by = ""
-        self._told_before = np.zeros((0, count, world.robot.nv - 6, 3))
+        self._waiting = np.zeros((0, count, world.robot.nv - 6, 3))
 
     def reset(
         self,
@@ -146,14 +146,14 @@ class Fleet:
             self._rollout.watch.look_for_falls(self._fallen(stood), lowest, which)
             self._rollout.prepare_again()
         if which is None:
-            told = np.zeros((n, held.shape[1], 3))
-            told[..., 0] = held
+            commanded = np.zeros((n, held.shape[1], 3))
+            commanded[..., 0] = held
             longest = int(self._rollout.delay.max())
-            self._told_before = np.repeat(told[None], longest, axis=0)
+            self._waiting = np.repeat(commanded[None], longest, axis=0)
             self._steps, self._moved_by = 0, ""
         else:
-            self._told_before[:, which] = 0.0
-            self._told_before[..., 0][:, which] = held[which]
+            self._waiting[:, which] = 0.0
+            self._waiting[..., 0][:, which] = held[which]
 
     def _numbers(self, robots: ArrayLike) -> NDArray[np.int32]:
         """Return numbers of robots, each once."""
@@ -196,7 +196,7 @@ class Fleet:
 
     @property
     def command(self) -> Command:
-        """What the actuators are told next, arrays on the device to be written into."""
+        """The next commands, arrays on the device to be written into."""
         return Command(*(part[self._rollout.newest] for part in self._rollout.command))
 
     def set_command(self, command: Command) -> None:
@@ -222,7 +222,7 @@ class Fleet:
     def measure(
         self, com_reference: ArrayLike | None = None, period: float = MEASURE_PERIOD
     ) -> None:
-        """Begin to measure what :meth:`results` tells, all of it on the device.
+        """Begin to measure what :meth:`results` returns, all of it on the device.
 
         Args:
             com_reference: Where the CoM should be from time zero on [m], shape (rows,
@@ -307,11 +307,11 @@ class Fleet:
                 (steps, n, nv - 6).
             every: How many steps lie between states; divides their number.
         """
-        told = _table(self.world, self.count, commands)
-        steps = len(told)
+        commanded = _table(self.world, self.count, commands)
+        steps = len(commanded)
         check_every(every, steps)
         self._move_by("advance")
-        table = self._with_history(told)
+        table = self._with_history(commanded)
         rows = self._rollout.advance(tuple(np.moveaxis(table, -1, 0)), steps, every)
         self._rollout.write_last(rows)
         first = self._steps
@@ -323,21 +323,21 @@ class Fleet:
         """Refuse to move before a reset; commands that wait are one method's own."""
         if self._steps < 0:
             raise EquipoiseError("reset the fleet before moving it")
-        if len(self._told_before) and self._moved_by not in ("", method):
+        if len(self._waiting) and self._moved_by not in ("", method):
             raise EquipoiseError(
                 f"a fleet with delays that was moved by {self._moved_by} has commands "
                 f"waiting that {method} does not see: use one of them, or reset first"
             )
         self._moved_by = method
 
-    def _with_history(self, told: Array) -> Array:
+    def _with_history(self, commanded: Array) -> Array:
         """Return commands after those that delays keep waiting; one row if held."""
-        waiting = len(self._told_before)
+        waiting = len(self._waiting)
         if waiting == 0:
-            return told[:1] if (told == told[:1]).all() else told
-        own = np.broadcast_to(told, (len(told), *self._told_before.shape[1:]))
-        table = np.concatenate([self._told_before, own])
-        self._told_before = table[len(table) - waiting :]
+            return commanded[:1] if (commanded == commanded[:1]).all() else commanded
+        own = np.broadcast_to(commanded, (len(commanded), *self._waiting.shape[1:]))
+        table = np.concatenate([self._waiting, own])
+        self._waiting = table[len(table) - waiting :]
         return table
 
     def _trace(self, time: Array, rows: Any) -> FleetTrace:
@@ -371,22 +371,22 @@ def _table(world: World, count: int, commands: Command) -> Array:
             "commands: position, velocity and torque have shapes "
             + ", ".join(str(part.shape) for part in parts)
         )
-    told = np.stack(parts, axis=-1)
-    if told.ndim == 3:
-        told = told[:, None]
+    commanded = np.stack(parts, axis=-1)
+    if commanded.ndim == 3:
+        commanded = commanded[:, None]
     joints = world.robot.nv - 6
-    if told.shape[1:] not in ((1, joints, 3), (count, joints, 3)):
+    if commanded.shape[1:] not in ((1, joints, 3), (count, joints, 3)):
         raise ShapeError(
-            f"commands have shape {told.shape[:-1]}; (steps, {joints}) or "
+            f"commands have shape {commanded.shape[:-1]}; (steps, {joints}) or "
             f"(steps, {count}, {joints}) is needed"
         )
-    if not np.isfinite(told).all():
-        row, who, joint, part = np.argwhere(~np.isfinite(told))[0]
-        name, value = degree_names(world.robot)[joint], told[row, who, joint, part]
+    if not np.isfinite(commanded).all():
+        row, who, joint, part = np.argwhere(~np.isfinite(commanded))[0]
+        name, value = degree_names(world.robot)[joint], commanded[row, who, joint, part]
         raise ShapeError(
             f"commands: {Command._fields[part]} of '{name}' is {value} in row {row}"
         )
-    return told
+    return commanded
 
 
 def _one_each(

@@ -1,4 +1,4 @@
-"""What a fleet tells: states now or over time, results, robots that were stopped."""
+"""What a fleet returns: states now or over time, results, robots that were stopped."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def whole_steps(time: float, step: float, name: str) -> int:
     """Return how many steps a time takes.
 
     Raises:
-        EquipoiseError: If that is no whole positive number; says which are near.
+        EquipoiseError: If that is not a positive whole number; says which are near.
     """
     if not (np.isfinite(time) and 0.0 < time <= LONGEST_TIME):
         raise EquipoiseError(
@@ -88,7 +88,7 @@ class Records:
     Attributes:
         trace: True states.
         targets: What was wanted, one for each state.
-        commands: What the actuators were told in the step that led to each state; at
+        commands: Commands to the actuators in the step that led to each state; at
             the start, to stay where they are. Arrays of shape (n, nv - 6).
         measurements: What the sensors measured last; empty without sensors.
         estimates: What the estimator made of it; empty without an estimator.

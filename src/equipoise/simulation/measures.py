@@ -74,11 +74,11 @@ def zmp(positions: ArrayLike, forces: ArrayLike, normal: ArrayLike = UP) -> Zmp:
     """
     points, pushes = _pair(positions, forces)
     n = np.asarray(normal, dtype=np.float64)
-    share = pushes @ n
-    load = share.sum(axis=-1)
+    normal = pushes @ n
+    load = normal.sum(axis=-1)
     supported = np.asarray(load > LEAST_FORCE)
     per_load = np.where(supported, 1.0 / np.where(supported, load, 1.0), 0.0)[..., None]
-    centre = np.einsum("...k,...ki->...i", share, points) * per_load  # Eq. (51)
+    centre = np.einsum("...k,...ki->...i", normal, points) * per_load  # Eq. (51)
     moment = np.cross(points - centre[..., None, :], pushes).sum(axis=-2)
     return Zmp(centre + np.cross(n, moment) * per_load, supported)
 

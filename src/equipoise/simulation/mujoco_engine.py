@@ -58,7 +58,7 @@ class MujocoEngine:
         self._drives = Drives(world, compiled, self._data, self.dt)
         self._reader = _Reader(world, compiled, self._data, self.dt)
         self._joints = world.robot.nv - 6
-        self._told = np.zeros((1, 3, self._joints))
+        self._commanded = np.zeros((1, 3, self._joints))
         self._delay = Delay(world.actuation.delay, self.dt)
         self._pushes = [
             _Push(push, world, compiled, self._data, self.dt) for push in world.pushes
@@ -108,11 +108,11 @@ class MujocoEngine:
         """
         if steps < 1:
             raise ShapeError(f"steps is {steps}; it must be 1 or more")
-        told = self._checked(command)
+        commanded = self._checked(command)
         if steps > 1 or self._delay.steps or self._pushes:
-            return self._run(np.repeat(told, steps, axis=0), steps)[0]
+            return self._run(np.repeat(commanded, steps, axis=0), steps)[0]
         before = self._state.v
-        torque = self._drives.step(told[0])
+        torque = self._drives.step(commanded[0])
         self._steps_done += 1
         if not self._qvel.dot(self._qvel) < FASTEST**2:
             raise self._diverged()
@@ -148,13 +148,13 @@ class MujocoEngine:
 
     def _checked(self, command: Command) -> Array:
         """Return one command, shape (1, 3, nv - 6), in memory that is used again."""
-        told = self._told
-        row = told[0]
+        commanded = self._commanded
+        row = commanded[0]
         try:
             position, velocity, torque = command
             row[0], row[1], row[2] = position, velocity, torque
             if type(command) is CheckedCommand:
-                return told
+                return commanded
             fine = position.shape == velocity.shape == torque.shape == row[0].shape
         except (AttributeError, TypeError, ValueError):
             fine = False
@@ -166,13 +166,13 @@ class MujocoEngine:
                     f"{len(commands.position)} rows; one is needed"
                 )
             row[:] = np.concatenate(commands)
-        return told
+        return commanded
 
-    def _run(self, told: Array, every: int) -> list[State]:
-        """Do a step for each row told, (steps, 3, nv - 6); return every n-th state."""
+    def _run(self, commanded: Array, every: int) -> list[State]:
+        """Step through commands, (steps, 3, nv - 6); return every n-th state."""
         drives, reader, qvel = self._drives, self._reader, self._qvel
         states = []
-        for step, row in enumerate(self._delay.push(told), 1):
+        for step, row in enumerate(self._delay.push(commanded), 1):
             wanted = step % every == 0
             if self._pushes:
                 self._outside[:] = 0.0
@@ -199,7 +199,11 @@ class MujocoEngine:
         dof = int(np.argmax(speed))
         body = self._model.body(self._model.dof_bodyid[dof]).name
         known = np.isfinite(speed[dof])
-        why = f"{speed[dof]:.3g} m/s or rad/s" if known else "a speed that is no number"
+        why = (
+            f"{speed[dof]:.3g} m/s or rad/s"
+            if known
+            else "a speed that is not a number"
+        )
         return DivergedError(
             f"mujoco: {self.world.robot.name} diverged at "
             f"{self._steps_done * self.dt:.6g} s: '{body}' moves at {why}; a time step "

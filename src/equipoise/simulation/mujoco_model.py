@@ -56,8 +56,8 @@ HARD_IMPEDANCE = 0.999
 HARD_STEPS = 2.0
 # A point is a sphere too small to matter [m].
 POINT_RADIUS = 1e-9
-# On height fields a sphere of this share of the leg's length stands on its lowest
-# point: MuJoCo's prisms push what is inside them sideways where two of them meet.
+# On height fields a sphere of this fraction of the leg's length stands on its lowest
+# point: MuJoCo's prisms push what is inside them horizontally where two of them meet.
 LIFTED_RADIUS = 2.5e-3
 # MuJoCo wants upper stops above lower ones; far ones are none.
 NARROWEST, FAR = 1e-12, 1e6
@@ -227,7 +227,7 @@ def _set_joints(spec: Any, world: World, dt: float) -> None:
         joint.damping = np.zeros_like(joint.damping)
         joint.actfrclimited = False
         stops = np.array([drives.lower[at], drives.upper[at]])
-        # a joint in an ideal mode is where it is told to be
+        # a joint in an ideal mode is where it is commanded to be
         joint.limited = bool(np.isfinite(stops).any() and drives.mode[at] < 2)
         lower, upper = np.clip(stops, -FAR, FAR)
         joint.range = [lower, upper + NARROWEST]

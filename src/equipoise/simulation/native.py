@@ -94,7 +94,9 @@ class NativeEngine:
             force,
             q[robot.nq :].reshape(-1, 7),
         )
-        self._told = [part.numpy()[0, 0, : self._joints] for part in rollout.command]
+        self._commanded = [
+            part.numpy()[0, 0, : self._joints] for part in rollout.command
+        ]
         self._status = rollout.watch.status.numpy()
 
     @property
@@ -147,7 +149,7 @@ class NativeEngine:
             if len(rows.position) != 1:
                 raise ShapeError(f"a command of {len(rows.position)} rows; one holds")
             command = Command(*(part[0] for part in rows))
-        position, velocity, torque = self._told
+        position, velocity, torque = self._commanded
         position[:], velocity[:], torque[:] = command
         self._rollout.step(steps)
         self._steps += steps
@@ -230,8 +232,8 @@ class NativeEngine:
             turn = pin.Quaternion(state.q[3:7]).toRotationMatrix()
             force[:3], force[3:6] = turn @ force[:3], turn @ force[3:6]
             added = np.concatenate([force, boxes])[None]
-            told = Command(*(part[row : row + 1] for part in commands))
-            state = self._state = self._advance(told, 1, added).at(-1)
+            held = Command(*(part[row : row + 1] for part in commands))
+            state = self._state = self._advance(held, 1, added).at(-1)
             if (row + 1) % every == 0:
                 states.append(state)
         names = [item.name for item in fields(Trace)]

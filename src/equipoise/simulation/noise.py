@@ -26,7 +26,7 @@ Indices = NDArray[np.int64] | slice
 class Noise:
     """How a measurement differs from the truth; nothing given, it does not.
 
-    The first three are in the unit of what is measured, one figure for all components
+    The first three are in the unit of what is measured, one number for all components
     or one each.
 
     Attributes:
@@ -42,7 +42,7 @@ class Noise:
     delay: float = 0.0
 
     def __post_init__(self) -> None:
-        """Keep the arrays read-only and refuse impossible figures."""
+        """Keep the arrays read-only and refuse impossible parameters."""
         for name in ("deviation", "bias", "step"):
             values = np.asarray(getattr(self, name), dtype=np.float64)
             if not np.isfinite(values).all() or (name != "bias" and (values < 0).any()):
@@ -55,16 +55,16 @@ class Noise:
             )
 
     def check_size(self, name: str, size: int) -> None:
-        """Refuse figures for another number of components.
+        """Refuse parameters for another number of components.
 
         Raises:
-            ShapeError: Naming what is measured and the figure.
+            ShapeError: Naming what is measured and the parameter.
         """
-        for figure in ("deviation", "bias", "step"):
-            shape = np.shape(getattr(self, figure))
+        for parameter in ("deviation", "bias", "step"):
+            shape = np.shape(getattr(self, parameter))
             if shape not in ((), (size,)):
                 raise ShapeError(
-                    f"noise of {name}: {figure} has shape {shape}; one figure or "
+                    f"noise of {name}: {parameter} has shape {shape}; one number or "
                     f"({size},) is needed"
                 )
 

@@ -37,7 +37,7 @@ ROBOT = "itu-biped"
 
 @dataclass(frozen=True)
 class PaperSetup:
-    """What the walk is like: printed figures first, then those we had to choose.
+    """What the walk is like: printed numbers first, then those we had to choose.
 
     Attributes:
         steps: As printed; the first with the right leg.
@@ -92,7 +92,7 @@ class PaperRow(NamedTuple):
         largest: [m].
         smallest: [m].
         solver_error: The same in the joints solved, before simulation, largest [m].
-        zmp_inside: Share of the time with the ZMP inside the support polygon.
+        zmp_inside: Fraction of the time with the ZMP inside the support polygon.
         time_a_point: Time of computing [s].
         iterations: A point, on average.
         fell_at: When it fell [s], or None.

@@ -18,15 +18,15 @@ from equipoise.simulation.world import World
 
 # Largest error of a stance that counts as reached [m or rad].
 STANCE_TOLERANCE = 1e-6
-# By how much the CoM may come down where legs are too short, as a share of a leg.
+# By how much the CoM may come down where legs are too short, as a fraction of a leg.
 BENT = (0.0, 0.01, 0.03, 0.1)
-# Points of the body nearer to each other than this share of a leg are one.
+# Points of the body nearer to each other than this fraction of a leg are one.
 APART = 0.1
-# Soles float if they are this share of a leg above the ground, and are deep in it if
+# Soles float if they are this fraction of a leg above the ground, and are deep in it if
 # they press with this many times the robot's weight.
 FLOATING = 0.01
 DEEP = 10.0
-# A sole lies on the ground if its corners are within this share of a leg from it.
+# A sole lies on the ground if its corners are within this fraction of a leg from it.
 UNEVEN = 0.02
 
 

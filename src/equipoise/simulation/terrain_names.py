@@ -52,7 +52,7 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
     Args:
         text: ``flat``; ``slope``, ``slope:5`` or ``slope:5,2`` (pitch and roll in
             degrees); ``stairs``, ``stairs:0.1,0.3,5`` (rise, tread, number) or with a
-            fourth figure where the first riser is (else just before the toes of the
+            fourth number where the first riser is (else just before the toes of the
             standing robot); ``rough``, ``rough:0.02`` or ``rough:0.02,0.4``
             (amplitude, wavelength), flat under the standing robot;
             ``field:FILE,CELL``, or just a file, for heights in a NumPy or CSV file
@@ -70,7 +70,7 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
         return _height_field(Path(text.strip()), DEFAULT_CELL)
     if name in CHOICES and not rest.strip() and (colon or name == "field"):
         raise EquipoiseError(
-            f"terrain '{text}': figures are missing: {CHOICES[name]} (for example "
+            f"terrain '{text}': numbers are missing: {CHOICES[name]} (for example "
             f"{EXAMPLES})"
         )
     if name not in CHOICES:
@@ -78,49 +78,49 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
             f"there is no terrain '{text}'{suggest(name, CHOICES)}; "
             f"the choices are: {'; '.join(CHOICES.values())} (for example {EXAMPLES})"
         )
-    figures = _figures(rest, text) if colon else []
+    numbers = _numbers(rest, text) if colon else []
     most = {"flat": 0, "slope": 2, "stairs": 4, "rough": 2}[name]
-    if len(figures) > most:
+    if len(numbers) > most:
         raise EquipoiseError(
-            f"terrain '{text}': too many figures, '{name}' takes "
+            f"terrain '{text}': too many numbers, '{name}' takes "
             f"{most or 'none'}: {CHOICES[name]}"
         )
     if name == "slope":
-        pitch, *roll = figures or [DEFAULT_SLOPE]
+        pitch, *roll = numbers or [DEFAULT_SLOPE]
         return Slope(math.radians(pitch), math.radians(roll[0] if roll else 0.0))
     if name == "stairs":
-        return _stairs(figures, robot)
+        return _stairs(numbers, robot)
     if name == "rough":
-        return _rough(figures, robot, seed)
+        return _rough(numbers, robot, seed)
     return Flat()
 
 
-def _figures(rest: str, text: str) -> list[float]:
+def _numbers(rest: str, text: str) -> list[float]:
     try:
-        figures = [float(part) for part in rest.split(",")]
+        numbers = [float(part) for part in rest.split(",")]
     except ValueError as error:
         raise EquipoiseError(
-            f"terrain '{text}': '{rest}' must be figures between commas"
+            f"terrain '{text}': '{rest}' must be numbers between commas"
         ) from error
-    if not np.isfinite(figures).all():
-        raise EquipoiseError(f"terrain '{text}': its figures must be finite")
-    return figures
+    if not np.isfinite(numbers).all():
+        raise EquipoiseError(f"terrain '{text}': its numbers must be finite")
+    return numbers
 
 
-def _stairs(figures: list[float], robot: Robot) -> Stairs:
+def _stairs(numbers: list[float], robot: Robot) -> Stairs:
     leg, sole, feet = _sizes(robot)
     start = float(feet[:, 0].max(initial=0.0)) + 0.5 * sole
     usual = [RISE_PER_LEG * leg, TREAD_PER_SOLE * sole, DEFAULT_STEPS, start]
-    rise, tread, count, start = figures + usual[len(figures) :]
+    rise, tread, count, start = numbers + usual[len(numbers) :]
     if count != int(count):
         raise EquipoiseError(f"stairs of {count:g} steps; there must be a whole number")
     return Stairs(rise, tread, int(count), start)
 
 
-def _rough(figures: list[float], robot: Robot, seed: int) -> HeightField:
+def _rough(numbers: list[float], robot: Robot, seed: int) -> HeightField:
     leg, sole, feet = _sizes(robot)
     usual = [ROUGHNESS_PER_LEG * leg, WAVELENGTH_PER_SOLE * sole]
-    amplitude, wavelength = figures + usual[len(figures) :]
+    amplitude, wavelength = numbers + usual[len(numbers) :]
     reach = float(np.hypot(*feet.T).max(initial=0.0)) + 0.1 * sole
     return rough(amplitude, seed, wavelength, reach, EXTENT_PER_LEG * leg)
 
@@ -142,8 +142,8 @@ def _field(rest: str, text: str) -> HeightField:
     name, comma, cell = rest.rpartition(",")
     if not comma or rest.lower().endswith(FILE_ENDINGS):
         return _height_field(Path(rest.strip()), DEFAULT_CELL)
-    (figure,) = _figures(cell, text)
-    return _height_field(Path(name.strip()), figure)
+    (size,) = _numbers(cell, text)
+    return _height_field(Path(name.strip()), size)
 
 
 def _height_field(path: Path, cell: float) -> HeightField:

@@ -314,7 +314,7 @@ def _checked(
     try:
         rows = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"variation: {name} is no array of numbers") from error
+        raise ShapeError(f"variation: {name} is not an array of numbers") from error
     if rows.shape not in shapes:
         wanted = " or ".join(str(shape) for shape in shapes)
         raise ShapeError(

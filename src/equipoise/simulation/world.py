@@ -48,7 +48,7 @@ class Push:
     point_in_link: Array = field(default_factory=lambda: frozen_array(np.zeros(3)))
 
     def __post_init__(self) -> None:
-        """Keep the arrays read-only and refuse what is no force."""
+        """Keep the arrays read-only and refuse what is not a force."""
         for name in ("force_in_world", "point_in_link"):
             values = np.asarray(getattr(self, name), dtype=np.float64)
             if values.shape != (3,) or not np.isfinite(values).all():

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Bristles of dry friction bend by this much before they give way [rad or m].
 BRISTLE_BEND = 1e-4
 # A box is pushed no more stiffly than its mass can follow in a step: implicit contact
-# of the robot meets it as a wall, so that its own share must stay below its mass.
-BOX_SHARE = 0.25
+# of the robot meets it as a wall, so that its own fraction must stay below its mass.
+BOX_FRACTION = 0.25
 
 
 class WorldArrays(NamedTuple):
@@ -207,8 +207,8 @@ def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
         if number >= len(world.walls):
             box = world.boxes[number - len(world.walls)]
             stiffness, damping = materials[:, 0], materials[:, 1]
-            share = BOX_SHARE * box.mass / (dt * (damping + dt * stiffness))
-            softened[:, :2] *= np.minimum(1.0, share)[:, None]
+            fraction = BOX_FRACTION * box.mass / (dt * (damping + dt * stiffness))
+            softened[:, :2] *= np.minimum(1.0, fraction)[:, None]
         laid.append(of_points(softened, len(body)))
         surfaces.append(np.full(len(body), number))
     for number, box in enumerate(world.boxes):
