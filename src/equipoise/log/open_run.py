@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mcap.reader import make_reader
+
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path, read_whole, topics
+from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path, open_log, read_whole
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.static_messages import robot_of_urdf
 from equipoise.log.mcap_format.topics import needed_topics
@@ -51,8 +53,12 @@ def is_run(path: Path) -> bool:
     if file.suffix.lower() != ".mcap" or not file.is_file():
         return False
     try:
-        announced = {topic.name for topic in topics(file)}
-    except EquipoiseError:  # no index: all must be read to know
+        with open_log(file) as stream:
+            index = make_reader(stream).get_summary()
+            if index is None or index.statistics is None:
+                raise EquipoiseError("has no list of its topics")
+            announced = {channel.topic for channel in index.channels.values()}
+    except EquipoiseError:  # all must be read to know
         raw = read_whole(file, lambda name, kind: False)
         announced = {topic.channel.topic for topic in raw.topics.values()}
     return announced.issuperset(needed_topics(announced))

@@ -16,7 +16,7 @@ from mcap_ros2.decoder import DecoderFactory
 from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_format.mcap_file import topics
+from equipoise.log.contents import log_contents
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.mcap_format.ros_types import DEFINITIONS
@@ -425,11 +425,12 @@ def test_container_is_sound(run):
 def test_topics(run, tmp_path):
     """Topics are listed with type and count, from a file or a run's folder."""
     run.save(tmp_path / "out")
-    found = {topic.name: topic for topic in topics(tmp_path / "out")}
+    topics = log_contents(tmp_path / "out").topics
+    found = {topic.name: topic for topic in topics}
     assert found["/joint_states"].type == "sensor_msgs/msg/JointState"
     assert found["/joint_states"].messages == 101
     assert found["/zmp"].messages == run.supported.sum()
-    assert topics(tmp_path / "out" / "run.mcap") == topics(tmp_path / "out")
+    assert log_contents(tmp_path / "out" / "run.mcap").topics == topics
 
 
 def test_support_that_flickers(tmp_path):
@@ -456,7 +457,7 @@ def test_what_is_no_log(run, tmp_path):
     with pytest.raises(EquipoiseError, match="no such file"):
         read_run(tmp_path / "none.mcap")
     with pytest.raises(EquipoiseError, match=r"a run's folder holds run\.mcap"):
-        topics(tmp_path)
+        read_run(tmp_path)
     text = tmp_path / "text.mcap"
     text.write_text("no MCAP at all")
     with pytest.raises(EquipoiseError, match=r"text\.mcap: is not an MCAP file"):

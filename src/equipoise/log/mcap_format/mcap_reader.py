@@ -140,7 +140,7 @@ def _salvaged(raw: RawLog) -> dict[str, Messages]:
 
 
 def _with_loss(
-    summary: Mapping[str, Any], name: str, raw: RawLog, times: NDArray[np.uint64]
+    summary: Mapping[str, Any], name: str, raw: RawLog, times: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Return the summary with a notice of what is lost, if anything is."""
     duration = summary.get("duration_s")
@@ -241,11 +241,11 @@ class _Reading:
         rest = states.numbers("header.stamp.nanosec")[:, 0].astype(np.int64)
         feet = self.wrenches("")
         frames = [
-            self.messages[wrench_topic(side)].layouts[0].texts["header.frame_id"]
+            self.messages[wrench_topic(side)].layout.texts["header.frame_id"]
             for side in feet
         ]
         at_ankle = any(frame not in map(sole_frame, feet) for frame in frames)
-        frame, pose = self.fixed_frame(imu.layouts[0].texts["header.frame_id"])
+        frame, pose = self.fixed_frame(imu.layout.texts["header.frame_id"])
         return Measured(
             time=(seconds * NANOSECONDS + rest) / NANOSECONDS,
             position=self.by_degree(states, "name", "position"),
@@ -263,10 +263,10 @@ class _Reading:
         """Return the parent of a frame, and its pose there, as the log has them."""
         if STATIC_TRANSFORMS in self.messages:
             messages = self.messages[STATIC_TRANSFORMS]
-            children = messages.texts("transforms[].child_frame_id")
+            children = messages.layout.list_texts("transforms[].child_frame_id")
             if name in children:
                 path = f"transforms[{children.index(name)}]"
-                parent = messages.layouts[0].texts[f"{path}.header.frame_id"]
+                parent = messages.layout.texts[f"{path}.header.frame_id"]
                 pose = messages.numbers(f"{path}.transform.translation.x", BASE_Q)
                 return parent, np.array(pin.XYZQUATToSE3(pose[0]).homogeneous)
         return name, np.eye(4)
@@ -291,7 +291,9 @@ class _Reading:
 
     def by_degree(self, messages: Messages, names: str, path: str) -> Array:
         """Return a column for each of the robot's degrees of freedom, by name."""
-        place = {name: at for at, name in enumerate(messages.texts(names))}
+        place = {
+            name: at for at, name in enumerate(messages.layout.list_texts(f"{names}[]"))
+        }
         lacking = [name for name in self.names if name not in place]
         if lacking:
             raise EquipoiseError(
@@ -323,7 +325,7 @@ class _Reading:
         if topic not in self.messages:
             nothing = np.zeros((len(self.times), 0, 3))
             return (), nothing, nothing
-        names = tuple(self.messages[topic].texts("markers[].ns"))
+        names = tuple(self.messages[topic].layout.list_texts("markers[].ns"))
         position, force = (
             np.stack(
                 [
@@ -340,14 +342,14 @@ class _Reading:
         topic = self.true + BOXES
         if topic not in self.messages:
             return np.zeros((len(self.times), 0, 7))
-        paths = self.messages[topic].layouts[0].columns
+        paths = self.messages[topic].layout.columns
         count = sum(path.endswith(".orientation.w") for path in paths)
         values = self.column(topic, "poses[0].position.x", 7 * count)
         return values.reshape(len(values), count, 7)
 
     def reference(self, topic: str) -> Array:
         messages = self.messages[topic]
-        columns = messages.layouts[0].columns
+        columns = messages.layout.columns
         for path, size in REFERENCE_PATHS.items():
             if path in columns:
                 return self.column(topic, path, size)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.folder import FILES
-from equipoise.log.mcap_format.cdr import Bytes, Layout, MessageType
-from equipoise.log.mcap_format.mcap_file import LOG_NAME, read_whole, what_is_lost
+from equipoise.log.mcap_format.cdr import MessageType
+from equipoise.log.mcap_format.mcap_file import (
+    LOG_NAME,
+    Messages,
+    decode,
+    read_whole,
+    what_is_lost,
+)
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
-from equipoise.log.mcap_format.raw_messages import RawLog, Wanted
+from equipoise.log.mcap_format.raw_messages import RawLog, RawTopic, Wanted
 from equipoise.log.mcap_format.ros_types import DEFINITIONS, definition
 from equipoise.log.mcap_format.topics import EVENTS
 from equipoise.log.recordings.db3_file import read_db3
@@ -26,40 +29,6 @@ METADATA = "metadata.yaml"
 BAG_ENDINGS = (".mcap", ".db3")
 PACKED = ".zstd"
 UNPACK = "unpack it (ros2 bag convert, or zstd -d)"
-
-
-class Group(NamedTuple):
-    """Messages of a topic that have the same layout, texts included.
-
-    Attributes:
-        places: Their indices among the messages of the topic, increasing, shape (m,).
-        layout: Their layout.
-        rows: The messages, shape (m, size).
-    """
-
-    places: NDArray[np.int64]
-    layout: Layout
-    rows: Bytes
-
-    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
-        """Return the numbers at a path and those after it, shape (m, count)."""
-        return self.layout.get(self.rows, path, count)
-
-
-class BagTopic(NamedTuple):
-    """Messages of a topic in order of log time.
-
-    Attributes:
-        name: For example ``"/joint_states"``.
-        type: Without ROS 2's middle: ``"sensor_msgs/JointState"``.
-        times: Log times [ns], shape (n,).
-        groups: The messages, decoded; empty where not kept or not readable.
-    """
-
-    name: str
-    type: str
-    times: NDArray[np.int64]
-    groups: tuple[Group, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +47,7 @@ class Bag:
 
     path: Path
     files: tuple[Path, ...]
-    topics: Mapping[str, BagTopic]
+    topics: Mapping[str, Messages]
     attachments: Mapping[str, bytes]
     begin: int
     end: int
@@ -90,9 +59,8 @@ class _Found:
     """Messages of a topic, over all files."""
 
     type: str
-    definition: str | None
-    times: list[int] = field(default_factory=list)
-    data: list[bytes] = field(default_factory=list)
+    messages: RawTopic
+    definition: str | None = None
 
 
 def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) -> Bag:
@@ -122,7 +90,7 @@ def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) ->
         notices += [lost] if lost else []
         attachments.update(raw.attachments)
         _add(found, raw, notices)
-    if not any(topic.times for topic in found.values()):
+    if not any(item.messages.times for item in found.values()):
         lines = "; ".join(notices) or "there is no message in it"
         raise EquipoiseError(f"{path}: nothing of it is readable: {lines}")
     topics = {name: _topic(name, item, notices) for name, item in found.items()}
@@ -155,44 +123,40 @@ def _add(found: dict[str, _Found], raw: RawLog, notices: list[str]) -> None:
     for topic in raw.topics.values():
         schema = raw.schemas.get(topic.channel.schema_id)
         kind = _short(schema.name) if schema else ""
-        item = found.setdefault(topic.channel.topic, _Found(kind, None))
-        item.times += topic.times
-        if not topic.wanted:
-            continue
-        if topic.channel.message_encoding != "cdr":
+        empty = RawTopic(topic.channel)
+        item = found.setdefault(topic.channel.topic, _Found(kind, empty))
+        if topic.wanted and topic.channel.message_encoding != "cdr":
             notices.append(
                 f"'{topic.channel.topic}' is left out: its messages are encoded as "
                 f"'{topic.channel.message_encoding}', not as cdr (ROS 2)"
             )
+            item.messages.times += topic.times
             continue
-        item.data += topic.messages()
-        if schema and schema.encoding == "ros2msg" and schema.data:
+        item.messages.extend(topic)
+        if topic.wanted and schema and schema.encoding == "ros2msg" and schema.data:
             item.definition = schema.data.decode(errors="replace")
 
 
-def _topic(name: str, item: _Found, notices: list[str]) -> BagTopic:
-    times = np.array(item.times, dtype=np.int64)
-    order = np.argsort(times, kind="stable")
-    groups: tuple[Group, ...] = ()
-    if item.data and len(item.data) == len(times):
+def _topic(name: str, item: _Found, notices: list[str]) -> Messages:
+    if item.messages.is_kept():
         try:
             if not item.definition and item.type not in DEFINITIONS:
                 raise EquipoiseError(f"no definition of {item.type} is known")
             text = item.definition or definition(item.type)
-            data = [item.data[at] for at in order.tolist()]
-            groups = tuple(_message_groups(item.type, text, data))
+            return decode(item.messages, MessageType.parse(item.type, text))
         except EquipoiseError as error:
             notices.append(f"'{name}' is left out: {error}")
-    return BagTopic(name, item.type, times[order], groups)
+    times = np.sort(np.array(item.messages.times, dtype=np.int64))
+    return Messages(name, item.type, times, ())
 
 
 def _short(kind: str) -> str:
     return kind.replace("/msg/", "/")
 
 
-def topic_names(topics: Iterable[BagTopic]) -> str:
+def topic_names(topics: Iterable[Messages]) -> str:
     """Return names and types in a line, for messages."""
-    return ", ".join(f"{topic.name} ({topic.type})" for topic in topics) or "none"
+    return ", ".join(f"{topic.topic} ({topic.type})" for topic in topics) or "none"
 
 
 def check_there(path: Path) -> None:
@@ -270,26 +234,3 @@ def _natural(file: Path) -> list[str | int]:
     """Order bag_2 before bag_10."""
     parts = re.split(r"(\d+)", file.name)
     return [int(part) if part.isdigit() else part for part in parts]
-
-
-def _message_groups(
-    name: str, definition: str, messages: Sequence[bytes]
-) -> Iterator[Group]:
-    """Sort the messages of a topic by layout: lists in them may differ in length.
-
-    Raises:
-        EquipoiseError: If a message is not of the type.
-    """
-    kind = MessageType.parse(name, definition)
-    by_size: dict[int, list[int]] = defaultdict(list)
-    for place, message in enumerate(messages):
-        by_size[len(message)].append(place)
-    for size, chosen in sorted(by_size.items()):
-        places = np.array(chosen, dtype=np.int64)
-        joined = b"".join(messages[place] for place in chosen)
-        rows = np.frombuffer(joined, dtype=np.uint8).reshape(len(places), size)
-        while len(places):
-            layout = kind.layout(rows[0].tobytes())
-            same = layout.fits(rows)
-            yield Group(places[same], layout, rows[same])
-            places, rows = places[~same], rows[~same]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
+from equipoise.log.mcap_format.mcap_file import Group, Messages
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.mcap_format.static_messages import SETTINGS_ATTACHMENT
 from equipoise.log.mcap_format.topics import NOT_MEASURED
-from equipoise.log.recordings.bag import Bag, BagTopic, Group, topic_names
+from equipoise.log.recordings.bag import Bag, topic_names
 from equipoise.log.recordings.recording import Recording, StaticFrame
 from equipoise.log.recordings.topic_series import (
     JointSeries,
@@ -77,9 +78,9 @@ def recording_of_bag(bag: Bag) -> Recording:
     )
 
 
-def _of_type(bag: Bag, kind: str) -> list[BagTopic]:
+def _of_type(bag: Bag, kind: str) -> list[Messages]:
     topics = (topic for topic in bag.topics.values() if topic.type == kind)
-    return sorted((t for t in topics if t.groups), key=lambda topic: topic.name)
+    return sorted((t for t in topics if t.groups), key=lambda topic: topic.topic)
 
 
 def _joint_topics(bag: Bag) -> list[JointSeries]:
@@ -98,14 +99,14 @@ def _known_joints(states: JointSeries) -> int:
     return int(np.isfinite(states.position.values).any(axis=0).sum())
 
 
-def _measured(topics: list[BagTopic]) -> list[BagTopic]:
-    return [topic for topic in topics if not DESIRED.search(topic.name.lower())]
+def _measured(topics: list[Messages]) -> list[Messages]:
+    return [topic for topic in topics if not DESIRED.search(topic.topic.lower())]
 
 
 def described_urdf(bag: Bag) -> str | None:
     """Return the URDF of a bag's robot, if there is one."""
     for topic in bag.topics.values():
-        if is_description(topic.name, topic.type) and topic.groups:
+        if is_description(topic.topic, topic.type) and topic.groups:
             return topic.groups[-1].layout.texts["data"]
     return None
 
@@ -126,7 +127,7 @@ def _static_frames(bag: Bag) -> dict[str, StaticFrame]:
     """Return frames that /tf_static fixes to others, by name."""
     found = {}
     for topic in bag.topics.values():
-        if topic.type == "tf2_msgs/TFMessage" and topic.name.endswith("tf_static"):
+        if topic.type == "tf2_msgs/TFMessage" and topic.topic.endswith("tf_static"):
             for (parent, child), series in _transform_series(topic).items():
                 pose = series.values[-1]
                 if np.isfinite(pose).all() and np.any(pose[3:]):
@@ -140,7 +141,7 @@ def _odometry(bag: Bag) -> Series | None:
         for topic in bag.topics.values()
         if topic.type == "nav_msgs/Odometry" and topic.groups
     ]
-    topics.sort(key=lambda topic: (topic.name != "/odom", -len(topic.times)))
+    topics.sort(key=lambda topic: (topic.topic != "/odom", -len(topic.times)))
     if not topics:
         return None
     return _stamped_series(topics[0], "pose.pose.position.x", 7, "child_frame_id")
@@ -149,7 +150,7 @@ def _odometry(bag: Bag) -> Series | None:
 def _transform(bag: Bag) -> Series | None:
     moving: dict[tuple[str, str], Series] = {}
     for topic in bag.topics.values():
-        if topic.type == "tf2_msgs/TFMessage" and not topic.name.endswith("tf_static"):
+        if topic.type == "tf2_msgs/TFMessage" and not topic.topic.endswith("tf_static"):
             moving.update(_transform_series(topic))
     for fixed in FIXED_FRAMES:
         for (parent, child), series in moving.items():
@@ -164,7 +165,7 @@ def _stamped_pose(bag: Bag) -> Series | None:
         for topic in bag.topics.values()
         if topic.type == "geometry_msgs/PoseStamped"
         and topic.groups
-        and BASE_WORD.search(topic.name.lower())
+        and BASE_WORD.search(topic.topic.lower())
     ]
     if not topics:
         return None
@@ -173,7 +174,7 @@ def _stamped_pose(bag: Bag) -> Series | None:
     return _stamped_series(most, "pose.position.x", 7)._replace(frame="")
 
 
-def _joint_series(topic: BagTopic) -> JointSeries:
+def _joint_series(topic: Messages) -> JointSeries:
     """Return the joint states of a topic; messages may hold some joints each."""
     texts = [group.layout.list_texts("name[]") for group in topic.groups]
     names = tuple(dict.fromkeys(name for own in texts for name in own))
@@ -196,14 +197,14 @@ def _joint_series(topic: BagTopic) -> JointSeries:
                 if key == "position":
                     broken += int(np.count_nonzero(~np.isfinite(numbers)))
     position, velocity, effort = (
-        Series(topic.name, "", topic.times, stamps, values, names)
+        Series(topic.topic, "", topic.times, stamps, values, names)
         for values in columns.values()
     )
     return JointSeries(position, velocity, effort, broken)
 
 
 def _stamped_series(
-    topic: BagTopic, path: str, count: int, frame: str = "header.frame_id"
+    topic: Messages, path: str, count: int, frame: str = "header.frame_id"
 ) -> Series:
     """Return numbers of messages that have a header, from a path on, and its frame."""
     rows = len(topic.times)
@@ -213,10 +214,10 @@ def _stamped_series(
         values[group.places] = group.numbers(path, count)
         stamps[group.places] = _stamps(group, "header.stamp")
     name = topic.groups[0].layout.texts[frame]
-    return Series(topic.name, name.lstrip("/"), topic.times, stamps, values)
+    return Series(topic.topic, name.lstrip("/"), topic.times, stamps, values)
 
 
-def _transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
+def _transform_series(topic: Messages) -> dict[tuple[str, str], Series]:
     """Return the poses of a topic of transforms by parent and child."""
     found: dict[tuple[str, str], list[Series]] = {}
     for group in topic.groups:
@@ -228,7 +229,7 @@ def _transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
             poses = group.numbers(f"{path}.transform.translation.x", 7)
             stamps = _stamps(group, f"{path}.header.stamp")
             logged = topic.times[group.places]
-            part = Series(topic.name, child, logged, stamps, np.array(poses))
+            part = Series(topic.topic, child, logged, stamps, np.array(poses))
             found.setdefault((parent, child), []).append(part)
     return {key: _joined(parts) for key, parts in found.items()}
 
