@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.atomic_file import write_text_atomically
+from equipoise.atomic_file import naming_file, write_text_atomically
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import LOG_NAME
 from equipoise.log.mcap_format.mcap_writer import write_mcap
@@ -73,7 +73,7 @@ def write_folder(
     """
     folder = Path(folder)
     target = check_folder(folder, files=files, replace=replace)
-    with _naming(folder), _hidden_beside(target) as part:
+    with naming_file(folder), _hidden_beside(target) as part:
         write(part)
         _put_in_place(part, target)
     return folder
@@ -88,7 +88,7 @@ def check_folder(
     Arguments and errors are those of :func:`write_folder`.
     """
     folder = Path(folder)
-    with _naming(folder):
+    with naming_file(folder):
         target = Path(os.path.realpath(folder))
         if not target.parent.is_dir():
             raise EquipoiseError(
@@ -146,13 +146,3 @@ def _put_in_place(part: Path, target: Path) -> None:
 
 def _hidden_name(target: Path, ending: str) -> Path:
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.{ending}")
-
-
-@contextmanager
-def _naming(folder: Path) -> Iterator[None]:
-    """Turn failures of the operating system into one line that names the folder."""
-    try:
-        yield
-    except (OSError, ValueError) as error:  # over-long names, embedded NUL
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise EquipoiseError(f"{folder}: cannot be written ({reason})") from error

@@ -133,17 +133,6 @@ def _groups(
             places, rows = places[~same], rows[~same]
 
 
-def read_messages(path: Path | str) -> tuple[dict[str, Messages], dict[str, bytes]]:
-    """Read all ROS 2 messages by topic, and all attachments by name.
-
-    Raises:
-        EquipoiseError: If the file is not an MCAP file, or is damaged.
-    """
-    with open_log(path) as stream:
-        raw = read_raw(stream)
-        return decoded(raw), raw.attachments
-
-
 def decoded(raw: RawLog) -> dict[str, Messages]:
     """Return ROS 2 messages by topic; topics that have none are left out.
 

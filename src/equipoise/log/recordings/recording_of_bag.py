@@ -65,7 +65,7 @@ def recording_of_bag(bag: Bag) -> Recording:
     Raises:
         EquipoiseError: If it holds no joint positions.
     """
-    wrenches = _measured(_of_type(bag, WRENCH))
+    wrenches = _measured(_by_name(_of_type(bag, WRENCH)))
     return recording_of_series(
         bag.path,
         _joint_topics(bag),
@@ -80,12 +80,16 @@ def recording_of_bag(bag: Bag) -> Recording:
 
 def _of_type(bag: Bag, kind: str) -> list[Messages]:
     topics = (topic for topic in bag.topics.values() if topic.type == kind)
-    return sorted((t for t in topics if t.groups), key=lambda topic: topic.topic)
+    return [topic for topic in topics if topic.groups]
+
+
+def _by_name(topics: list[Messages]) -> list[Messages]:
+    return sorted(topics, key=lambda topic: topic.topic)
 
 
 def _joint_topics(bag: Bag) -> list[JointSeries]:
     """Return joint states, the topic with most joints first."""
-    topics = _of_type(bag, JOINT_STATE)
+    topics = _by_name(_of_type(bag, JOINT_STATE))
     if not topics:
         raise EquipoiseError(
             f"{bag.path}: holds no joint positions: it has no topic of type "
@@ -96,7 +100,7 @@ def _joint_topics(bag: Bag) -> list[JointSeries]:
 
 
 def _known_joints(states: JointSeries) -> int:
-    return int(np.isfinite(states.position.values).any(axis=0).sum())
+    return int(np.isfinite(states.position).any(axis=0).sum())
 
 
 def _measured(topics: list[Messages]) -> list[Messages]:
@@ -136,15 +140,11 @@ def _static_frames(bag: Bag) -> dict[str, StaticFrame]:
 
 
 def _odometry(bag: Bag) -> Series | None:
-    topics = [
-        topic
-        for topic in bag.topics.values()
-        if topic.type == "nav_msgs/Odometry" and topic.groups
-    ]
-    topics.sort(key=lambda topic: (topic.topic != "/odom", -len(topic.times)))
+    topics = _of_type(bag, "nav_msgs/Odometry")
     if not topics:
         return None
-    return _stamped_series(topics[0], "pose.pose.position.x", 7, "child_frame_id")
+    best = min(topics, key=lambda topic: (topic.topic != "/odom", -len(topic.times)))
+    return _stamped_series(best, "pose.pose.position.x", 7, "child_frame_id")
 
 
 def _transform(bag: Bag) -> Series | None:
@@ -160,13 +160,8 @@ def _transform(bag: Bag) -> Series | None:
 
 
 def _stamped_pose(bag: Bag) -> Series | None:
-    topics = [
-        topic
-        for topic in bag.topics.values()
-        if topic.type == "geometry_msgs/PoseStamped"
-        and topic.groups
-        and BASE_WORD.search(topic.topic.lower())
-    ]
+    topics = _of_type(bag, "geometry_msgs/PoseStamped")
+    topics = [topic for topic in topics if BASE_WORD.search(topic.topic.lower())]
     if not topics:
         return None
     most = max(topics, key=lambda topic: len(topic.times))
@@ -196,11 +191,9 @@ def _joint_series(topic: Messages) -> JointSeries:
                 values[np.ix_(group.places, to)] = numbers
                 if key == "position":
                     broken += int(np.count_nonzero(~np.isfinite(numbers)))
-    position, velocity, effort = (
-        Series(topic.topic, "", topic.times, stamps, values, names)
-        for values in columns.values()
+    return JointSeries(
+        topic.topic, topic.times, stamps, names, **columns, broken=broken
     )
-    return JointSeries(position, velocity, effort, broken)
 
 
 def _stamped_series(
