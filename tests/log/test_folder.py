@@ -9,10 +9,9 @@ from runs import swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.log import folder as folder_module
-from equipoise.log.folder import check_folder, write_run
+from equipoise.log.folder import check_folder, read_summary, write_run
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.run import Run
-from equipoise.log.summary import read_summary
 
 FILES = ["report.html", "run.mcap", "summary.json"]
 

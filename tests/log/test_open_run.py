@@ -7,9 +7,8 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.log.contents import log_contents
 from equipoise.log.mcap_format.mcap_reader import read_run
-from equipoise.log.open_run import open_run
+from equipoise.log.open_run import log_contents, open_run
 from equipoise.robot.formats.export import to_urdf
 
 RUN = swaying()

@@ -340,9 +340,7 @@ def _refuse_loops_and_depth(
             path.append(name)
             name = above[name].parent
         depth = depths.setdefault(name, 0)
-        for below in reversed(path):
-            depth += 1
-            depths[below] = depth
+        depths |= {below: depth + k for k, below in enumerate(path[::-1], start=1)}
     deepest = max(depths, key=lambda name: depths[name])
     if depths[deepest] > DEEPEST_CHAIN:
         raise RobotFileError(

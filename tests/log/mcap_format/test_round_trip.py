@@ -16,12 +16,11 @@ from mcap_ros2.decoder import DecoderFactory
 from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.contents import log_contents
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.mcap_format.ros_types import DEFINITIONS
-from equipoise.log.measured import Measured
-from equipoise.log.run import Run
+from equipoise.log.open_run import log_contents
+from equipoise.log.run import Measured, Run
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.load import load
 

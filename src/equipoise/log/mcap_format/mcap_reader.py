@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
+from equipoise.log.folder import summary_beside
 from equipoise.log.mcap_format import topics
 from equipoise.log.mcap_format.mcap_file import (
     Messages,
@@ -29,9 +30,7 @@ from equipoise.log.mcap_format.static_messages import (
     logged_surroundings,
 )
 from equipoise.log.mcap_format.streams import ARROW_SCALE, JOINT_FIELDS, KINDS
-from equipoise.log.measured import Measured
-from equipoise.log.run import Event, Run
-from equipoise.log.summary import summary_beside
+from equipoise.log.run import Event, Measured, Run
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.joint_coordinates import (
     BASE_Q,

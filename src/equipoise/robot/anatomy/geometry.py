@@ -47,9 +47,8 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
     """
     pose = shape.transform_shape_to_link
     if shape.kind in ("sphere", "capsule"):
-        half = 0.0 if shape.kind == "sphere" else shape.size[1] / 2
-        centres = np.array([[0.0, 0.0, half], [0.0, 0.0, -half]])
-        centres = centres[:1] if shape.kind == "sphere" else centres
+        heights = (0.0,) if shape.kind == "sphere" else (0.5, -0.5)
+        centres = np.array([[0.0, 0.0, part * shape.size[-1]] for part in heights])
         return _to_link(centres, pose) + shape.size[0] * down_in_link
     return _to_link(_corners(shape, pose[:3, :3].T @ down_in_link), pose)
 
