@@ -98,7 +98,7 @@ def test_csv_with_a_robot(tmp_path):
         open_run(tmp_path / "a.csv")
 
 
-def test_what_is_no_run(tmp_path):
+def test_what_is_not_a_run(tmp_path):
     """One line that names what is missing."""
     with pytest.raises(EquipoiseError, match="no such file or folder"):
         open_run(tmp_path / "nowhere")

@@ -43,7 +43,7 @@ def test_files_give_their_triangles(tmp_path: Path, suffix: str) -> None:
     assert len(mesh.triangles) == len(solid.faces)
 
 
-def test_what_is_no_mesh(tmp_path: Path) -> None:
+def test_what_is_not_a_mesh(tmp_path: Path) -> None:
     """Missing, empty and senseless files are no meshes, and no errors."""
     (tmp_path / "empty.stl").write_bytes(b"")
     (tmp_path / "words.obj").write_text("these are words")

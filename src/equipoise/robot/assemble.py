@@ -144,13 +144,13 @@ class _Assembly:
                 self.refuse_overlaps(skeleton)
                 first = pairs, skeleton
             if len(pairs.legs) == 2 and (up is ups[0] or is_upright(skeleton, pairs)):
-                self.say_what_was_assumed(pairs, up)
+                self.note_assumptions(pairs, up)
                 return pairs, skeleton
         assert first is not None
         self.warnings.append(NO_LEGS + first[0].why_no_legs)
         return first
 
-    def say_what_was_assumed(self, pairs: Pairs, up: Array) -> None:
+    def note_assumptions(self, pairs: Pairs, up: Array) -> None:
         if self.settings.up is None and up[2] < 0.5:
             axis = "xyz"[int(np.argmax(np.abs(up)))]
             sign = "-" if up.min() < 0 else "+"
@@ -284,10 +284,10 @@ class _Assembly:
                 )
         postures["standing"] = stand(self.model, q, soles, rotation)
         if soles:
-            self.warn_of_unsteadiness(postures["standing"], soles)
+            self.warn_if_unstable(postures["standing"], soles)
         return postures
 
-    def warn_of_unsteadiness(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
+    def warn_if_unstable(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
         off = unevenness(self.model, standing, soles)
         if off.tilt > LEVEL_TILT or off.height > LEVEL_HEIGHT:
             self.warnings.append(

@@ -171,7 +171,7 @@ def read_mesh(path: Path) -> Mesh | None:
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
-def collada_turn(path: Path) -> Array | None:
+def rotation_to_z_up(path: Path) -> Array | None:
     """Return the rotation that makes a COLLADA file's up axis z, None if it is."""
     try:
         head = _collada_head(path)

@@ -372,9 +372,9 @@ def test_others_read_the_truth_beside(sensed):
 def test_others_read_what_was_wanted_and_commanded(sensed):
     """Commands are joint states; what was wanted has the type of what it is."""
     run = SENSING
-    told = numbers(sensed, "/joint_commands", "position", "velocity", "effort")
+    commanded = numbers(sensed, "/joint_commands", "position", "velocity", "effort")
     for at, name in enumerate(("position", "velocity", "torque")):
-        np.testing.assert_array_equal(told[:, at], run.commands[name])
+        np.testing.assert_array_equal(commanded[:, at], run.commands[name])
     for name, paths in {
         "com_velocity": xyz("vector"),
         "dcm": xyz("point"),
@@ -451,7 +451,7 @@ def test_log_of_another_robot(run, tmp_path):
         read_run(file, load("three-link"))
 
 
-def test_what_is_no_log(run, tmp_path):
+def test_what_is_not_a_log(run, tmp_path):
     """A missing file, another file and another MCAP are refused in one line."""
     with pytest.raises(EquipoiseError, match="no such file"):
         read_run(tmp_path / "none.mcap")

@@ -24,9 +24,9 @@ from equipoise.log.mcap_format.topics import EVENTS, JOINT_STATES, TRUE, ZMP, ZM
 
 LOG_NAME = "run.mcap"
 # Topics without a message at some of the rows, though they are whole.
-SOMETIMES = (EVENTS, ZMP, ZMP_MARGIN, f"{TRUE}{ZMP}", f"{TRUE}{ZMP_MARGIN}")
+INTERMITTENT = (EVENTS, ZMP, ZMP_MARGIN, f"{TRUE}{ZMP}", f"{TRUE}{ZMP_MARGIN}")
 # A loss below this counts as none [s].
-NOTHING = 1e-6
+NEGLIGIBLE = 1e-6
 
 
 class Group(NamedTuple):
@@ -233,7 +233,7 @@ def whole_rows(
     cut = dict(messages)
     for topic in of_every_row:
         cut[topic] = messages[topic].first(count)
-    for topic in SOMETIMES:
+    for topic in INTERMITTENT:
         if topic in messages:
             own = messages[topic].times
             until = int(np.searchsorted(own, times[count - 1], side="right"))
@@ -259,9 +259,9 @@ def what_is_lost(
     if raw.complete:
         return f"{name} is damaged at its end; all of its {whole:.2f} s are whole"
     how = "cut off" if raw.damage.cut_off else f"damaged ({raw.damage.reason})"
-    if not duration or duration <= whole - NOTHING:
+    if not duration or duration <= whole - NEGLIGIBLE:
         return f"{name} is {how}: it is whole up to {whole:.2f} s, the rest is lost"
-    if duration <= whole + NOTHING:
+    if duration <= whole + NEGLIGIBLE:
         return f"{name} is {how}: all of its {duration:.2f} s are whole"
     lost = 100.0 * (1.0 - whole / duration)
     return (

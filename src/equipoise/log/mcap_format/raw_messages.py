@@ -177,7 +177,7 @@ def read_raw(
 
 
 def _reason(error: Exception) -> str:
-    """Return a few words that somebody understands who has never seen the bytes."""
+    """Return a short reason in plain words."""
     match error:
         case InvalidMagic():
             return "it does not begin as one"

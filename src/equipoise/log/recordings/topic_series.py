@@ -23,7 +23,7 @@ from equipoise.log.recordings.recording import (
     Recording,
     StaticFrame,
     finite_rows,
-    held,
+    forward_filled,
     last_of_each_time,
     note_gaps,
     note_not_finite,
@@ -167,7 +167,9 @@ def _joint_columns(
     return [
         {
             name: column
-            for name, column in zip(states.names, held(own[order])[kept].T, strict=True)
+            for name, column in zip(
+                states.names, forward_filled(own[order])[kept].T, strict=True
+            )
             if np.isfinite(column).all()
         }
         for own in (states.position, states.velocity, states.effort)

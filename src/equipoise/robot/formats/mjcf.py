@@ -329,7 +329,7 @@ def _effort_limits(model: Any) -> Array:
 
 
 def _may_be_actuated(model: Any) -> NDArray[np.bool_]:
-    """Say of each joint whether anything but an actuator of its own may move it."""
+    """Return which joints something other than their own actuator may move."""
     may = np.zeros(model.njnt, dtype=bool)
     if not model.nactuator:
         return ~may
