@@ -12,14 +12,9 @@ from equipoise.errors import EquipoiseError
 
 
 def write_text_atomically(path: Path | str, text: str) -> None:
-    """Write a text file as UTF-8, line ends as they are in the text.
+    """Write a text file as UTF-8, line ends as in the text.
 
-    Args:
-        path: The file; its folder must exist. An old file is replaced.
-        text: The whole content.
-
-    Raises:
-        EquipoiseError: If the folder is missing or cannot be written to.
+    It is written as by :func:`write_bytes_atomically`.
     """
     write_bytes_atomically(path, text.encode("utf-8"))
 

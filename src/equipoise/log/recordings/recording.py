@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -75,13 +75,13 @@ class Recording:
     velocity: Mapping[str, Array]
     effort: Mapping[str, Array]
     wrenches: Mapping[str, MeasuredWrench]
-    base_pose: Array | None
-    base_source: str
-    base_frame: str
-    static_frames: Mapping[str, StaticFrame]
-    urdf: str | None
-    settings: bytes | None
-    notices: tuple[str, ...]
+    base_pose: Array | None = None
+    base_source: str = ""
+    base_frame: str = ""
+    static_frames: Mapping[str, StaticFrame] = field(default_factory=dict)
+    urdf: str | None = None
+    settings: bytes | None = None
+    notices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze."""

@@ -96,10 +96,6 @@ def recording_of_csv(file: Path) -> Recording:
         wrenches=wrenches,
         base_pose=base,
         base_source="" if base is None else f"columns {prefix}.*",
-        base_frame="",
-        static_frames={},
-        urdf=None,
-        settings=None,
         notices=tuple(notices),
     )
 
