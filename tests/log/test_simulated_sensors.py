@@ -209,7 +209,7 @@ def test_all_that_was_planned_is_wanted():
 @pytest.mark.parametrize("at", ["sole", "ankle"])
 @pytest.mark.parametrize("estimator", [False, True])
 def test_recording_is_what_was_measured(tmp_path, at, estimator):
-    """A log with sensors is read as a real robot's: no truth, wishes or commands."""
+    """A log with sensors reads as a real robot's: no truth, references or commands."""
     run, _ = simulated(at, estimator=estimator)
     run.save(tmp_path / "out")
     found = read_recording(tmp_path / "out")

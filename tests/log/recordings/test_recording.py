@@ -253,7 +253,7 @@ def test_holes_in_a_csv(tmp_path):
 
 
 def test_base_from_odometry_transforms_or_poses(tmp_path):
-    """Odometry goes before /tf, /tf before stamped poses; goals are no base."""
+    """Odometry goes before /tf, /tf before stamped poses; goals are not the base."""
     times = [START + at * 10 * MS for at in range(20)]
     goal = {"header": header(START), "pose": pose_message(POSE)}
     kind = "geometry_msgs/PoseStamped"

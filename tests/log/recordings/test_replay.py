@@ -216,7 +216,7 @@ def test_log_of_another_robot():
 
 
 def test_degrees_are_refused():
-    """Angles far beyond the limits of many joints are no radians."""
+    """Angles far beyond the limits of many joints are not radians."""
     path = walk()
     positions = np.degrees(eq.joint_positions(path.robot, path.q[:50]))
     joints = dict(zip(degree_names(path.robot), positions.T, strict=True))
