@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from mcap_ros2._dynamic import serialize_dynamic
+from mcap.reader import NonSeekingReader
 from mcap_ros2.writer import Writer
 
 from equipoise.log.mcap_format.ros_types import definition, long_name
@@ -31,17 +32,19 @@ class Sent(NamedTuple):
 def write_mcap_bag(file: Path, sent: Iterable[Sent]) -> Path:
     """Write an MCAP file with ``mcap_ros2``, in small chunks."""
     with file.open("wb") as stream:
-        writer = Writer(stream, chunk_size=4096)
-        schemas: dict[str, Any] = {}
-        for item in sent:
-            if item.type not in schemas:
-                name = long_name(item.type)
-                schemas[item.type] = writer.register_msgdef(name, definition(item.type))
-            writer.write_message(
-                item.topic, schemas[item.type], item.message, item.time
-            )
-        writer.finish()
+        _write_mcap(stream, sent)
     return file
+
+
+def _write_mcap(stream: BinaryIO, sent: Iterable[Sent]) -> None:
+    writer = Writer(stream, chunk_size=4096)
+    schemas: dict[str, Any] = {}
+    for item in sent:
+        if item.type not in schemas:
+            name = long_name(item.type)
+            schemas[item.type] = writer.register_msgdef(name, definition(item.type))
+        writer.write_message(item.topic, schemas[item.type], item.message, item.time)
+    writer.finish()
 
 
 def write_db3_bag(file: Path, sent: Iterable[Sent], *, newer: bool = False) -> Path:
@@ -60,22 +63,26 @@ def write_db3_bag(file: Path, sent: Iterable[Sent], *, newer: bool = False) -> P
             "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT, "
             "encoding TEXT, encoded_message_definition TEXT, hash TEXT)"
         )
+    encoded = BytesIO()
+    _write_mcap(encoded, sent)
+    encoded.seek(0)
+    reader = NonSeekingReader(encoded)
     topics: dict[str, int] = {}
-    for item in sent:
-        name = long_name(item.type)
-        if item.topic not in topics:
-            topics[item.topic] = len(topics) + 1
-            row = (topics[item.topic], item.topic, name, "cdr", "")
+    for schema, channel, message in reader.iter_messages(log_time_order=False):
+        assert schema is not None
+        if channel.topic not in topics:
+            topics[channel.topic] = len(topics) + 1
+            row = (topics[channel.topic], channel.topic, schema.name, "cdr", "")
             database.execute("INSERT INTO topics VALUES (?, ?, ?, ?, ?)", row)
             if newer:
-                described = (len(topics), name, "ros2msg", definition(item.type), "")
+                text = schema.data.decode()
+                described = (len(topics), schema.name, "ros2msg", text, "")
                 database.execute(
                     "INSERT INTO message_definitions VALUES (?, ?, ?, ?, ?)", described
                 )
-        encode = serialize_dynamic(name, definition(item.type))[name]
         database.execute(
             "INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)",
-            (topics[item.topic], item.time, encode(item.message)),
+            (topics[channel.topic], message.log_time, message.data),
         )
     database.commit()
     database.close()
@@ -96,7 +103,7 @@ def joint_state(
     logged: int | None = None,
     **lists: list[float],
 ) -> Sent:
-    """Return joint positions at a stamp, logged then unless told otherwise."""
+    """Return joint positions at a stamp, logged then by default."""
     message = {
         "header": header(time),
         "name": list(positions),

@@ -9,8 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.kinematics.com import com
-from equipoise.log.measured import FootSensorPlace, Measured
-from equipoise.log.run import Event, Run
+from equipoise.log.run import Event, FootSensorPlace, Measured, Run
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot

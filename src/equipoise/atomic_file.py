@@ -12,14 +12,9 @@ from equipoise.errors import EquipoiseError
 
 
 def write_text_atomically(path: Path | str, text: str) -> None:
-    """Write a text file as UTF-8, line ends as they are in the text.
+    """Write a text file as UTF-8, line ends as in the text.
 
-    Args:
-        path: The file; its folder must exist. An old file is replaced.
-        text: The whole content.
-
-    Raises:
-        EquipoiseError: If the folder is missing or cannot be written to.
+    It is written as by :func:`write_bytes_atomically`.
     """
     write_bytes_atomically(path, text.encode("utf-8"))
 
@@ -63,7 +58,7 @@ def write_files_atomically(files: Mapping[Path, bytes]) -> None:
         ]
         try:
             for path, new, old in prepared:
-                with _naming(path):
+                with naming_file(path):
                     os.replace(new, targets[path])
                 replaced.append((targets[path], old))
         except BaseException:
@@ -73,7 +68,7 @@ def write_files_atomically(files: Mapping[Path, bytes]) -> None:
 
 
 def _target(path: Path) -> Path:
-    with _naming(path):
+    with naming_file(path):
         target = Path(os.path.realpath(path))
         if not target.parent.is_dir():
             raise EquipoiseError(f"{path}: the folder '{target.parent}' does not exist")
@@ -88,7 +83,7 @@ def _prepare(
     path: Path, target: Path, content: bytes, keep_old: bool, temporary: ExitStack
 ) -> tuple[Path, Path | None]:
     """Return files beside the target with its new content and, if any, its old."""
-    with _naming(path):
+    with naming_file(path):
         mode, old = 0o666 & ~_umask(), None
         if target.exists():
             mode = target.stat().st_mode & 0o7777
@@ -121,8 +116,11 @@ def _put_back(target: Path, old: Path | None) -> None:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Turn failures of the operating system into one line that names the file."""
+def naming_file(path: Path) -> Iterator[None]:
+    """Turn failures of the operating system into an EquipoiseError that names a file.
+
+    The file, or folder, is one that is being written.
+    """
     try:
         yield
     except (OSError, ValueError) as error:  # over-long names, embedded NUL

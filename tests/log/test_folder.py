@@ -9,10 +9,9 @@ from runs import swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.log import folder as folder_module
-from equipoise.log.folder import check_folder, write_run
+from equipoise.log.folder import check_folder, read_summary, write_run
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.run import Run
-from equipoise.log.summary import read_summary
 
 FILES = ["report.html", "run.mcap", "summary.json"]
 
@@ -56,7 +55,7 @@ def test_existing_run_is_replaced_only_on_demand(run, tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_what_is_no_run_is_never_replaced(run, tmp_path):
+def test_what_is_not_a_run_is_never_replaced(run, tmp_path):
     """Folders with other files, and files, are safe even with replacing."""
     (tmp_path / "out").mkdir()
     write_run(run, tmp_path / "out", report=None)  # was empty
@@ -111,7 +110,7 @@ def test_never_half_a_folder(run, tmp_path, monkeypatch, failure, place, replace
 
 
 def test_summary_that_cannot_be_read(tmp_path):
-    """A folder without summary, and one that is no JSON, are named."""
+    """A folder without summary, and one that is not JSON, are named."""
     with pytest.raises(
         EquipoiseError, match=r"is not the folder of a run: it has no summ"
     ):

@@ -7,9 +7,8 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.log.contents import log_contents
 from equipoise.log.mcap_format.mcap_reader import read_run
-from equipoise.log.open_run import open_run
+from equipoise.log.open_run import log_contents, open_run
 from equipoise.robot.formats.export import to_urdf
 
 RUN = swaying()
@@ -99,7 +98,7 @@ def test_csv_with_a_robot(tmp_path):
         open_run(tmp_path / "a.csv")
 
 
-def test_what_is_no_run(tmp_path):
+def test_what_is_not_a_run(tmp_path):
     """One line that names what is missing."""
     with pytest.raises(EquipoiseError, match="no such file or folder"):
         open_run(tmp_path / "nowhere")

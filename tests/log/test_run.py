@@ -10,8 +10,8 @@ from random_trees import random_states, random_trees
 from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.log.folder import plain_summary, summary_as_json
 from equipoise.log.run import Event
-from equipoise.log.summary import plain_summary, summary_as_json
 from equipoise.robot.joint_coordinates import (
     configurations,
     degree_names,

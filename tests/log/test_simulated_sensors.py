@@ -209,7 +209,7 @@ def test_all_that_was_planned_is_wanted():
 @pytest.mark.parametrize("at", ["sole", "ankle"])
 @pytest.mark.parametrize("estimator", [False, True])
 def test_recording_is_what_was_measured(tmp_path, at, estimator):
-    """A log with sensors is read as a real robot's: no truth, wishes or commands."""
+    """A log with sensors reads as a real robot's: no truth, references or commands."""
     run, _ = simulated(at, estimator=estimator)
     run.save(tmp_path / "out")
     found = read_recording(tmp_path / "out")
@@ -247,7 +247,7 @@ def test_sensors_that_are_slower_than_the_log(tmp_path, sensors):
 
 
 def test_no_recording_without_sensors():
-    """The truth alone is no measurement."""
+    """The truth alone is not a measurement."""
     run = replace(simulated()[0], measured=None)
     with pytest.raises(eq.EquipoiseError, match="run of humanoid has no sensors"):
         recording_of_run(run)
@@ -255,7 +255,7 @@ def test_no_recording_without_sensors():
 
 @pytest.mark.parametrize("at", ["sole", "ankle"])
 def test_ground_wrench_of_a_standing_robot(at):
-    """Sensors without noise tell the ground's wrench, the foot's weight added."""
+    """Sensors without noise measure the ground's wrench, the foot's weight added."""
     run, _ = simulated(at, seconds=1.5, noise=0.0)
     recording = recording_of_run(run)
     notices: list[str] = []

@@ -137,9 +137,13 @@ def test_settings_name_what_exists(name: str) -> None:
     description, settings = read_catalogue(name)
     joints, links = description.joint_by_name, description.link_by_name
     for limb in settings["limbs"].values():
-        chain = [j.name for j in description.chain(limb["end_link"])]
-        moving = [j for j in chain if joints[j].kind != "fixed"]
-        assert moving[-len(limb["joints"]) :] == limb["joints"]
+        above = {joint.child: joint for joint in description.joints}
+        link, moving = limb["end_link"], []
+        while link in above:
+            if above[link].kind != "fixed":
+                moving.append(above[link].name)
+            link = above[link].parent
+        assert moving[::-1][-len(limb["joints"]) :] == limb["joints"]
     assert all(sole["link"] in links for sole in settings["soles"].values())
     assert set(settings.get("actuators", {})) <= {"default", *joints}
     for posture in settings["postures"].values():
@@ -349,8 +353,8 @@ def test_humanoid_halves_are_mirror_images() -> None:
         np.testing.assert_allclose(
             MIRROR @ robot.link_com(link.name), robot.link_com(other.name), atol=1e-15
         )
-        left = description.joint_above[link.name]
-        right = description.joint_above[other.name]
+        above = {joint.child: joint for joint in description.joints}
+        left, right = above[link.name], above[other.name]
         sign = 1.0 if left.axis[1] == 1.0 else -1.0
         limits = sorted([sign * right.lower, sign * right.upper])
         assert limits == [left.lower, left.upper]

@@ -49,7 +49,7 @@ def test_legs_arms_and_soles_are_found_without_help(humanoid_urdf: Path) -> None
         assert 0.04 < width < length
 
 
-def test_limbs_share_out_every_body(humanoid_urdf: Path) -> None:
+def test_every_body_is_in_one_limb(humanoid_urdf: Path) -> None:
     """Each moving joint belongs to exactly one limb."""
     robot = eq.load(humanoid_urdf)
     shared = [name for limb in robot.limbs.values() for name in limb.subtree_joints]
@@ -137,7 +137,7 @@ def test_y_up_robot_stands_upright() -> None:
         ("alex_description", "urdf", "alex_nub_hands.urdf"),
     ],
 )
-def test_what_is_no_biped_has_no_legs(parts: tuple[str, ...]) -> None:
+def test_what_is_not_a_biped_has_no_legs(parts: tuple[str, ...]) -> None:
     """Quadrupeds, arms and wheeled robots are not taken for bipeds."""
     robot = eq.load(example_robot(*parts))
     with pytest.raises(LegsNotFoundError, match="needs a left and a right leg"):

@@ -43,8 +43,8 @@ def test_files_give_their_triangles(tmp_path: Path, suffix: str) -> None:
     assert len(mesh.triangles) == len(solid.faces)
 
 
-def test_what_is_no_mesh(tmp_path: Path) -> None:
-    """Missing, empty and senseless files are no meshes, and no errors."""
+def test_what_is_not_a_mesh(tmp_path: Path) -> None:
+    """Missing, empty and senseless files give no mesh, and no error."""
     (tmp_path / "empty.stl").write_bytes(b"")
     (tmp_path / "words.obj").write_text("these are words")
     for name in ("missing.stl", "empty.stl", "words.obj"):

@@ -83,7 +83,7 @@ def test_the_same_biped_however_it_is_drawn(biped: Biped, tmp_path: Path) -> Non
     ],
 )
 def test_wheels_and_more_legs_are_refused(biped: Biped, tmp_path: Path) -> None:
-    """Wheels at the end of legs, and four or six legs, are no biped."""
+    """Wheels at the end of legs, and four or six legs, do not make a biped."""
     with pytest.raises(LegsNotFoundError, match="needs a left and a right leg"):
         _ = load(biped, tmp_path).legs
 

@@ -167,8 +167,12 @@ class Identify:
 
     def _write(self, found: Identified, plain: dict[str, Any], name: str) -> None:
         from equipoise.atomic_file import write_text_atomically
-        from equipoise.log.folder import REPORT_NAME, write_folder
-        from equipoise.log.summary import SUMMARY_NAME, summary_as_json
+        from equipoise.log.folder import (
+            REPORT_NAME,
+            SUMMARY_NAME,
+            summary_as_json,
+            write_folder,
+        )
         from equipoise.show.pages.identified_report import identified_report
 
         assert self.out is not None
@@ -200,8 +204,7 @@ def _file_name(robot: Robot) -> str:
 
 
 def _files(name: str) -> tuple[str, ...]:
-    from equipoise.log.folder import REPORT_NAME
-    from equipoise.log.summary import SUMMARY_NAME
+    from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME
 
     return (SUMMARY_NAME, REPORT_NAME, name)
 

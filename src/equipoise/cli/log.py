@@ -12,7 +12,7 @@ import tyro
 from equipoise.cli.console import make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from equipoise.log.contents import Contents, TopicFacts
+    from equipoise.log.open_run import Contents, TopicFacts
 
 MEGABYTE = 1e6
 
@@ -29,7 +29,7 @@ class Log:
 
     def run(self) -> int:
         """Read the log and print what is in it."""
-        from equipoise.log.contents import log_contents
+        from equipoise.log.open_run import log_contents
 
         found = log_contents(self.log)
         if self.json:

@@ -70,8 +70,8 @@ STATE = 4
 # Contact modes.
 OPEN, STICKING, SLIPPING = 0.0, 1.0, 2.0
 
-# Columns of the integers of a point, and of its parameters: place in the body; (stiffness,
-# damping, -); (static friction, dynamic friction, -).
+# Columns of the integers of a point, and of its parameters: place in the body;
+# (stiffness, damping, -); (static friction, dynamic friction, -).
 GROUP, LANE, ROOT_GROUP, ROOT_LANE, SURFACE = range(5)
 LOCAL, SPRING, FRICTION = range(3)
 # Columns of the integers of a block (its group is -1 if it is fixed), and of its

@@ -1,24 +1,28 @@
-"""The folder of a run: it appears complete, or not at all."""
+"""The folder of a run: it appears complete, or not at all; its summary in JSON."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from equipoise.atomic_file import write_text_atomically
+import numpy as np
+
+from equipoise.atomic_file import naming_file, write_text_atomically
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import LOG_NAME
 from equipoise.log.mcap_format.mcap_writer import write_mcap
-from equipoise.log.summary import SUMMARY_NAME, summary_as_json
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
 
+SUMMARY_NAME = "summary.json"
 REPORT_NAME = "report.html"
 FILES = (SUMMARY_NAME, LOG_NAME, REPORT_NAME)
 
@@ -73,7 +77,7 @@ def write_folder(
     """
     folder = Path(folder)
     target = check_folder(folder, files=files, replace=replace)
-    with _naming(folder), _hidden_beside(target) as part:
+    with naming_file(folder), _hidden_beside(target) as part:
         write(part)
         _put_in_place(part, target)
     return folder
@@ -88,7 +92,7 @@ def check_folder(
     Arguments and errors are those of :func:`write_folder`.
     """
     folder = Path(folder)
-    with _naming(folder):
+    with naming_file(folder):
         target = Path(os.path.realpath(folder))
         if not target.parent.is_dir():
             raise EquipoiseError(
@@ -148,11 +152,92 @@ def _hidden_name(target: Path, ending: str) -> Path:
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.{ending}")
 
 
-@contextmanager
-def _naming(folder: Path) -> Iterator[None]:
-    """Turn failures of the operating system into one line that names the folder."""
+def plain_summary(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results as dicts, lists, texts, finite numbers, booleans and None.
+
+    NumPy's scalars and arrays become numbers and lists.
+
+    Raises:
+        EquipoiseError: If a result is not finite or not plain data; names its key.
+    """
+    return {
+        _key(key, "summary"): _plain(value, str(key)) for key, value in results.items()
+    }
+
+
+def summary_as_json(results: Mapping[str, Any]) -> str:
+    """Return results as JSON: keys sorted, two spaces, so that runs can be compared."""
+    text = json.dumps(
+        plain_summary(results),
+        allow_nan=False,
+        ensure_ascii=False,
+        indent=2,
+        sort_keys=True,
+    )
+    return f"{text}\n"
+
+
+def _plain(value: object, name: str) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            if not math.isfinite(value):
+                raise EquipoiseError(f"summary: '{name}' is {value}")
+            return value
+        case Mapping():
+            return {_key(k, name): _plain(v, f"{name}.{k}") for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(item, f"{name}[{at}]") for at, item in enumerate(value)]
+        case _:
+            raise EquipoiseError(
+                f"summary: '{name}' is a {type(value).__name__}; numbers, texts, "
+                "lists and mappings can be written"
+            )
+
+
+def _key(key: object, owner: str) -> str:
+    if not isinstance(key, str):
+        raise EquipoiseError(f"{owner}: the key {key!r} is not a text")
+    return key
+
+
+def read_summary(folder: Path | str) -> dict[str, Any]:
+    """Return the results of the run in a folder.
+
+    Raises:
+        EquipoiseError: If it is not the folder of a run, or the file is damaged.
+    """
+    file = Path(folder) / SUMMARY_NAME
     try:
-        yield
-    except (OSError, ValueError) as error:  # over-long names, embedded NUL
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise EquipoiseError(f"{folder}: cannot be written ({reason})") from error
+        results = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise EquipoiseError(
+            f"{folder}: is not the folder of a run: it has no {SUMMARY_NAME}"
+        ) from error
+    except OSError as error:
+        raise EquipoiseError(f"{file}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise EquipoiseError(f"{file}: is not JSON ({error})") from error
+    if not isinstance(results, dict):
+        raise EquipoiseError(f"{file}: holds no mapping of results")
+    return results
+
+
+def summary_beside(file: Path, *, salvage: bool) -> dict[str, Any]:
+    """Return the results beside a run's log; none beside other logs.
+
+    Args:
+        file: The log.
+        salvage: Whether a broken file becomes a notice instead of an error.
+    """
+    if file.name != LOG_NAME or not file.with_name(SUMMARY_NAME).is_file():
+        return {}
+    try:
+        return read_summary(file.parent)
+    except EquipoiseError as error:
+        if not salvage:
+            raise
+        return {"notices": [f"{error}; it is left out"]}

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
-from equipoise.log.folder import write_run
-from equipoise.log.measured import BASE_DOF, Measured, check_finite, checked, numbers
-from equipoise.log.summary import plain_summary
+from equipoise.log.folder import plain_summary, write_run
 from equipoise.log.surroundings import Surroundings
 from equipoise.notebook import html_table
 from equipoise.robot.model import Robot
@@ -27,6 +25,8 @@ from equipoise.robot.parts import Side
 SHORTEST_INTERVAL = 1e-9
 REFERENCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 COMMANDS = ("position", "velocity", "torque")
+BASE_DOF = 6
+FootSensorPlace = Literal["sole", "ankle"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,97 @@ class Event:
 
     time: float
     text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measurements at the n times of a run; arrays are copied, float64 and read-only.
+
+    Attributes:
+        time: Time of each measurement, not decreasing [s], shape (n,).
+        position: Joint positions [rad or m], shape (n, nv - 6).
+        velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
+        feet: Force and torque of each foot's sensor, in axes parallel to the sole's
+            [N, Nm], shape (n, 6) each.
+        feet_at: ``"sole"``: wrench of the ground on the foot, about the sole's origin.
+            ``"ankle"``: wrench of the foot on the shank, about the last joint of the
+            leg: the same, less weight and inertia of the foot.
+        angular_velocity: Gyroscope of the IMU, in its own axes [rad/s], shape (n, 3).
+        specific_force: Accelerometer of the IMU, acceleration less gravity, in its own
+            axes [m/s²], shape (n, 3).
+        orientation: Orientation of the IMU in the world, quaternion xyzw, (n, 4).
+        imu_frame: Link, joint or fixed frame that carries the IMU.
+        transform_imu_to_frame: Pose of the IMU there, shape (4, 4).
+    """
+
+    time: Array
+    position: Array
+    velocity: Array
+    feet: Mapping[Side, Array]
+    feet_at: FootSensorPlace
+    angular_velocity: Array
+    specific_force: Array
+    orientation: Array
+    imu_frame: str
+    transform_imu_to_frame: Array
+
+    def __post_init__(self) -> None:
+        """Check, copy and freeze.
+
+        Raises:
+            ShapeError: If an array has the wrong shape or impossible values.
+            EquipoiseError: If foot sensors are at another place.
+        """
+        rows = np.size(self.time)
+        joints = np.shape(self.position)[-1] if np.ndim(self.position) else 0
+        shapes: dict[str, tuple[int, ...]] = {
+            "time": (rows,),
+            "position": (rows, joints),
+            "velocity": (rows, joints),
+            "angular_velocity": (rows, 3),
+            "specific_force": (rows, 3),
+            "orientation": (rows, 4),
+            "transform_imu_to_frame": (4, 4),
+        }
+        for name, shape in shapes.items():
+            values = _checked(f"measured.{name}", getattr(self, name), shape)
+            object.__setattr__(self, name, values)
+        if np.any(self.time < 0.0) or np.any(np.diff(self.time) < 0.0):
+            raise ShapeError("measured.time is negative or decreases")
+        feet = {
+            side: _checked(f"measured.feet['{side}']", wrench, (rows, 6))
+            for side, wrench in self.feet.items()
+        }
+        object.__setattr__(self, "feet", MappingProxyType(feet))
+        places = get_args(FootSensorPlace)
+        if self.feet_at not in places:
+            raise EquipoiseError(
+                f"there are no foot sensors at '{self.feet_at}'; "
+                f"the choices are: {', '.join(places)}"
+            )
+
+    def of_robot(self, robot: Robot, rows: int) -> Measured:
+        """Return the same, with the robot's own name of the IMU's frame.
+
+        Args:
+            robot: The robot that carries the sensors.
+            rows: Number of measurements that there must be.
+
+        Raises:
+            ShapeError: If the robot has another number of joints, or there are more or
+                fewer measurements.
+            NameNotFoundError: If the robot lacks a sole or the IMU's frame.
+        """
+        needed = (rows, robot.nv - BASE_DOF)
+        if self.position.shape != needed:
+            raise ShapeError(
+                f"measured.position has shape {self.position.shape}; {needed} is needed"
+            )
+        for side in self.feet:
+            if side not in robot.soles:
+                raise NameNotFoundError("sole", side, robot.soles, robot.name)
+        frame = robot.model.frames[robot.frame_id(self.imu_frame)].name
+        return replace(self, imu_frame=frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +212,7 @@ class Run:
             "boxes": (rows, boxes, 7),
         }
         for name, shape in shapes.items():
-            self._set(name, checked(name, getattr(self, name), shape))
+            self._set(name, _checked(name, getattr(self, name), shape))
         self._check_time()
         self.robot.check_q(self.q)
         self._freeze_support(rows)
@@ -191,18 +282,17 @@ class Run:
         supported.flags.writeable = False
         self._set("supported", supported)
         for name, shape in (("zmp", (rows, 3)), ("zmp_margin", (rows,))):
-            values = numbers(name, getattr(self, name), shape)
+            values = np.array(_checked(name, getattr(self, name), shape, finite=False))
             values[~supported] = np.nan
-            check_finite(name, values[supported])
-            values.flags.writeable = False
-            self._set(name, values)
+            _check_finite(name, values[supported])
+            self._set(name, frozen_array(values))
 
     def _freeze_mappings(self, rows: int, joints: int) -> None:
         wrenches = {}
         for side, wrench in self.foot_wrench.items():
             if side not in self.robot.soles:
                 raise NameNotFoundError("sole", side, self.robot.soles, self.robot.name)
-            wrenches[side] = checked(f"foot_wrench['{side}']", wrench, (rows, 6))
+            wrenches[side] = _checked(f"foot_wrench['{side}']", wrench, (rows, 6))
         references = {}
         for name, values in self.references.items():
             if not REFERENCE_NAME.fullmatch(name):
@@ -210,26 +300,27 @@ class Run:
                     f"reference '{name}': names are letters, digits and underscores"
                 )
             tail = (joints,) if name.startswith("joint_") else np.shape(values)[1:]
-            array = numbers(f"references['{name}']", values, (rows, *tail))
-            array.flags.writeable = False
-            references[name] = array
+            label, shape = f"references['{name}']", (rows, *tail)
+            references[name] = _checked(label, values, shape, finite=False)
         self._set("foot_wrench", MappingProxyType(wrenches))
         self._set("references", MappingProxyType(references))
 
     def _freeze_signals(self, rows: int, joints: int) -> None:
         commands = {
-            name: checked(f"commands['{name}']", values, (rows, joints))
+            name: _checked(f"commands['{name}']", values, (rows, joints))
             for name, values in _all_or_none("commands", self.commands, COMMANDS)
         }
         self._set("commands", MappingProxyType(commands))
         if self.measured is not None:
             self._set("measured", self.measured.of_robot(self.robot, rows))
         sizes = {"q": self.robot.nq, "v": self.robot.nv}
-        estimates = {}
-        for name, values in _all_or_none("estimates", self.estimates, tuple(sizes)):
-            array = numbers(f"estimates['{name}']", values, (rows, sizes[name]))
-            array.flags.writeable = False
-            estimates[name] = array
+        given = _all_or_none("estimates", self.estimates, tuple(sizes))
+        estimates = {
+            name: _checked(
+                f"estimates['{name}']", own, (rows, sizes[name]), finite=False
+            )
+            for name, own in given
+        }
         if estimates and self.measured is None:
             raise EquipoiseError("a run has estimates, but no measurements")
         self._set("estimates", MappingProxyType(estimates))
@@ -256,3 +347,25 @@ def _all_or_none(
             f"{what} are of {', '.join(given)}; {', '.join(names)} are needed, or none"
         )
     return [(name, given[name]) for name in names if name in given]
+
+
+def _checked(
+    name: str, values: ArrayLike, shape: tuple[int, ...], *, finite: bool = True
+) -> Array:
+    """Return a read-only copy of numbers, or raise a ShapeError."""
+    try:
+        array = frozen_array(values)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
+    if array.shape != shape:
+        raise ShapeError(f"{name} has shape {array.shape}; {shape} is needed")
+    if finite:
+        _check_finite(name, array)
+    return array
+
+
+def _check_finite(name: str, values: Array) -> None:
+    """Refuse NaN and infinity; the message names the first row that holds one."""
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise ShapeError(f"{name} holds values that are not finite, first in row {row}")

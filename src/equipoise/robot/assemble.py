@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -32,10 +33,8 @@ from equipoise.robot.formats.settings import (
     ACTUATOR_KEYS,
     LIMBS,
     SIDES,
-    ActuatorSettings,
-    PostureSettings,
+    JointSettings,
     Settings,
-    SoleSettings,
 )
 from equipoise.robot.model import NO_LEGS, Robot
 from equipoise.robot.parts import Actuator, Side, Sole
@@ -72,12 +71,12 @@ class _Assembly:
         self.model = build_model(description)
         self.neutral = neutral_within_limits(self.model)
         self.named = {
-            name: PostureSettings(positions, self.label)
+            name: JointSettings(positions, self.label)
             for name, positions in description.postures.items()
         } | dict(settings.postures)
         self.configurations = {
             name: with_joint_positions(
-                self.model, self.neutral, posture.positions, posture.source
+                self.model, self.neutral, posture.by_joint, posture.source
             )
             for name, posture in self.named.items()
         }
@@ -145,13 +144,13 @@ class _Assembly:
                 self.refuse_overlaps(skeleton)
                 first = pairs, skeleton
             if len(pairs.legs) == 2 and (up is ups[0] or is_upright(skeleton, pairs)):
-                self.say_what_was_assumed(pairs, up)
+                self.note_assumptions(pairs, up)
                 return pairs, skeleton
         assert first is not None
         self.warnings.append(NO_LEGS + first[0].why_no_legs)
         return first
 
-    def say_what_was_assumed(self, pairs: Pairs, up: Array) -> None:
+    def note_assumptions(self, pairs: Pairs, up: Array) -> None:
         if self.settings.up is None and up[2] < 0.5:
             axis = "xyz"[int(np.argmax(np.abs(up)))]
             sign = "-" if up.min() < 0 else "+"
@@ -219,7 +218,7 @@ class _Assembly:
         for side, path in legs.items():
             given = self.settings.soles.get(side)
             if given is not None:
-                soles[side] = self.given_sole(side, given, path)
+                soles[side] = self.given_sole(given, path)
                 foot, _ = placement_in_body(self.model, soles[side])
             else:
                 found = [find_sole(s, side, path, forward) for s in skeletons]
@@ -231,23 +230,18 @@ class _Assembly:
             feet[side] = path[: path.index(foot) + 1]
         return soles, feet
 
-    def given_sole(self, side: Side, given: SoleSettings, path: BodyPath) -> Sole:
+    def given_sole(self, given: Sole, path: BodyPath) -> Sole:
         if given.link not in self.description.link_by_name:
             names = [link.name for link in self.description.links]
-            raise NameNotFoundError("link", given.link, names, given.source)
+            raise NameNotFoundError("link", given.link, names, given.origin)
         frame = self.model.frames[self.model.getBodyId(given.link)]
         if frame.parentJoint not in path:
             raise RobotFileError(
-                f"{given.source}: sole link '{given.link}' is not part of the "
-                f"{side} leg"
+                f"{given.origin}: sole link '{given.link}' is not part of the "
+                f"{given.side} leg"
             )
-        return Sole(
-            side,
-            given.link,
-            frozen_array(given.transform_sole_to_link),
-            frozen_array(convex_hull(given.polygon_in_sole)),
-            given.source,
-        )
+        polygon = frozen_array(convex_hull(given.polygon_in_sole))
+        return replace(given, polygon_in_sole=polygon)
 
     def add_sole_frames(self, soles: Mapping[Side, Sole]) -> None:
         """Make the soles frames of the model, named as in REP-120."""
@@ -275,7 +269,7 @@ class _Assembly:
         }
         q, kept = self.neutral, set[str]()
         for given in self.standing_names[:1]:
-            q, kept = self.configurations[given], set(self.named[given].positions)
+            q, kept = self.configurations[given], set(self.named[given].by_joint)
         if soles:
             free = [
                 body
@@ -290,10 +284,10 @@ class _Assembly:
                 )
         postures["standing"] = stand(self.model, q, soles, rotation)
         if soles:
-            self.warn_of_unsteadiness(postures["standing"], soles)
+            self.warn_if_unstable(postures["standing"], soles)
         return postures
 
-    def warn_of_unsteadiness(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
+    def warn_if_unstable(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
         off = unevenness(self.model, standing, soles)
         if off.tilt > LEVEL_TILT or off.height > LEVEL_HEIGHT:
             self.warnings.append(
@@ -322,7 +316,7 @@ def find_actuators(
     """
     known = description.joint_by_name
     for layer in settings.actuators:
-        for name in layer.parameters:
+        for name in layer.by_joint:
             if name != "default" and name not in known:
                 raise NameNotFoundError("joint", name, sorted(known), layer.source)
     return tuple(
@@ -332,7 +326,7 @@ def find_actuators(
     )
 
 
-def _actuator(joint: Joint, layers: tuple[ActuatorSettings, ...]) -> Actuator:
+def _actuator(joint: Joint, layers: tuple[JointSettings, ...]) -> Actuator:
     file_keys = ("armature", "damping", "friction", "effort_limit", "velocity_limit")
     parameters: dict[str, float] = {
         key: getattr(joint, file_key)
@@ -345,7 +339,7 @@ def _actuator(joint: Joint, layers: tuple[ActuatorSettings, ...]) -> Actuator:
     }
     for layer in layers:
         for name in ("default", joint.name):
-            for key, value in layer.parameters.get(name, {}).items():
+            for key, value in layer.by_joint.get(name, {}).items():
                 parameters[key], origins[key] = value, layer.source
     return Actuator(
         joint.name, **parameters, lower=joint.lower, upper=joint.upper, origins=origins

@@ -153,11 +153,6 @@ class Description:
         return {joint.name: joint for joint in self.joints}
 
     @cached_property
-    def joint_above(self) -> dict[str, Joint]:
-        """The joint above each link; the root has none."""
-        return {joint.child: joint for joint in self.joints}
-
-    @cached_property
     def joints_below(self) -> dict[str, tuple[Joint, ...]]:
         """The joints below each link, in order."""
         below: dict[str, list[Joint]] = {link.name: [] for link in self.links}
@@ -182,14 +177,6 @@ class Description:
             for link in self.links
         )
         return replace(self, links=links)
-
-    def chain(self, link: str) -> list[Joint]:
-        """Return the joints from the root down to a link."""
-        joints: list[Joint] = []
-        while link in self.joint_above:
-            joints.append(self.joint_above[link])
-            link = joints[-1].parent
-        return joints[::-1]
 
 
 def colour_from_fractions(fractions: Sequence[float]) -> Colour | None:
@@ -340,9 +327,7 @@ def _refuse_loops_and_depth(
             path.append(name)
             name = above[name].parent
         depth = depths.setdefault(name, 0)
-        for below in reversed(path):
-            depth += 1
-            depths[below] = depth
+        depths |= {below: depth + k for k, below in enumerate(path[::-1], start=1)}
     deepest = max(depths, key=lambda name: depths[name])
     if depths[deepest] > DEEPEST_CHAIN:
         raise RobotFileError(

@@ -171,7 +171,7 @@ def read_mesh(path: Path) -> Mesh | None:
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
-def collada_turn(path: Path) -> Array | None:
+def rotation_to_z_up(path: Path) -> Array | None:
     """Return the rotation that makes a COLLADA file's up axis z, None if it is."""
     try:
         head = _collada_head(path)
@@ -228,13 +228,14 @@ def _read_binary_stl(path: Path) -> Mesh | None:
     if path.suffix.lower() != ".stl":
         return None
     content = path.read_bytes()
-    count = int.from_bytes(content[80:84], "little")
-    if len(content) < 84 or len(content) < 84 + 50 * count:
+    head, size = STL_HEADER_BYTES, STL_TRIANGLE_BYTES
+    count = int.from_bytes(content[head - 4 : head], "little")
+    if len(content) < head + size * count or len(content) < head:
         return None
     if content.startswith(b"solid") and b"facet" in content[:512]:
         return None
-    records = np.frombuffer(content, dtype=np.uint8, count=50 * count, offset=84)
-    corners = records.reshape(count, 50)[:, 12:48].copy().view("<f4")
+    records = np.frombuffer(content, dtype=np.uint8, count=size * count, offset=head)
+    corners = records.reshape(count, size)[:, 12:48].copy().view("<f4")
     triangles = np.arange(3 * count, dtype=np.int32).reshape(-1, 3)
     return Mesh(corners.reshape(-1, 3), triangles)
 

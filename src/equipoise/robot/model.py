@@ -247,21 +247,14 @@ class Robot:
                 quaternions that are not of unit length.
         """
         array = _check_shape(q, "q", self.nq, self.name)
-        for start in self._starts["quaternion"]:
-            length = np.linalg.norm(array[..., start : start + 4], axis=-1)
-            if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
-                worst = np.ravel(length)[np.argmax(np.abs(np.ravel(length) - 1.0))]
-                raise ShapeError(
-                    f"q[{start}:{start + 4}] must be a unit quaternion (x, y, z, w), "
-                    f"its length is {worst:.6g}"
-                )
-        for start in self._starts["circle"]:
-            length = np.linalg.norm(array[..., start : start + 2], axis=-1)
-            if np.any(np.abs(length - 1.0) > QUATERNION_TOLERANCE):
-                raise ShapeError(
-                    f"q[{start}:{start + 2}] must be (cos, sin) of a continuous joint, "
-                    "of unit length"
-                )
+        for part in self._unit_parts:
+            length = np.ravel(np.linalg.norm(array[..., part], axis=-1))
+            worst = length[np.argmax(np.abs(length - 1.0))] if len(length) else 1.0
+            if abs(worst - 1.0) > QUATERNION_TOLERANCE:
+                what = f"a unit quaternion (x, y, z, w), its length is {worst:.6g}"
+                if part.stop - part.start == 2:
+                    what = "(cos, sin) of a continuous joint, of unit length"
+                raise ShapeError(f"q[{part.start}:{part.stop}] must be {what}")
         return array
 
     def check_v(self, v: ArrayLike, like: Array | None = None) -> Array:
@@ -275,12 +268,11 @@ class Robot:
         return array
 
     @cached_property
-    def _starts(self) -> dict[str, list[int]]:
-        """Where in q the quaternions and the pairs (cos, sin) begin."""
-        joints = self.model.joints[1:]
-        wide = [int(joint.idx_q + joint.nq) - 4 for joint in joints if joint.nq > 2]
-        circles = [int(joint.idx_q) for joint in joints if joint.nq == 2]
-        return {"quaternion": wide, "circle": circles}
+    def _unit_parts(self) -> list[slice]:
+        """The quaternions, then the pairs (cos, sin), in q."""
+        ends = [(int(j.idx_q + j.nq), int(j.nq)) for j in self.model.joints[1:]]
+        quaternions = [slice(end - 4, end) for end, nq in ends if nq > 2]
+        return quaternions + [slice(end - 2, end) for end, nq in ends if nq == 2]
 
 
 def _check_shape(values: ArrayLike, name: str, width: int, robot: str) -> Array:

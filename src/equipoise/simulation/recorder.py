@@ -19,8 +19,7 @@ from equipoise.control.signals import (
 )
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
-from equipoise.log.measured import Measured
-from equipoise.log.run import Run
+from equipoise.log.run import Measured, Run
 from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.mesh import Mesh
 from equipoise.robot.parts import Side

@@ -24,9 +24,9 @@ from equipoise.identification.measuring.log_poses import (
 )
 from equipoise.identification.measuring.stretches import Stillness
 from equipoise.identification.statics import FEET
-from equipoise.log.measured import Measured as LogMeasured
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.recording import StaticFrame
+from equipoise.log.run import Measured as LogMeasured
 from equipoise.log.run import Run
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.joint_coordinates import configurations, degree_names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,7 @@ from runs import swaying
 
 from equipoise.log.mcap_format import raw_messages
 from equipoise.log.mcap_format.mcap_writer import write_mcap
-from equipoise.log.mcap_format.raw_messages import read_raw
+from equipoise.log.mcap_format.raw_messages import RawTopic, read_raw
 
 Sent = list[tuple[int, int]]  # channel and length of each message
 Found = dict[str, list[tuple[int, bytes]]]
@@ -34,10 +33,20 @@ def found(content: bytes) -> Found:
     """Return times and messages by topic, read by us."""
     raw = read_raw(io.BytesIO(content))
     return {
-        topic.channel.topic: list(zip(topic.times, topic.messages(), strict=True))
+        topic.channel.topic: list(zip(topic.times, messages(topic), strict=True))
         for topic in raw.topics.values()
         if topic.times
     }
+
+
+def messages(topic: RawTopic) -> list[bytes]:
+    """Return the messages of a topic in the order of the file."""
+    found = {
+        place: row.tobytes()
+        for places, rows in topic.tables()
+        for place, row in zip(places, rows, strict=True)
+    }
+    return [found[place] for place in sorted(found)]
 
 
 def written(sent: Sent) -> bytes:
@@ -103,14 +112,13 @@ def test_a_run_is_read_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(content) == quick
 
 
-def test_lengths_make_a_table_or_none() -> None:
-    """Messages of one length are the rows of a table; others have none."""
+def test_messages_of_a_length_are_the_rows_of_a_table() -> None:
+    """Each length has its table, and the indices of its messages."""
     raw = read_raw(io.BytesIO(written(ROW * 50 + [(1, 3)])))
     topics = {topic.channel.topic: topic for topic in raw.topics.values()}
-    table = topics["/0"].table()
-    assert table is not None
-    assert table.shape == (50, 40)
-    np.testing.assert_array_equal(
-        table[7], np.frombuffer(topics["/0"].messages()[7], np.uint8)
-    )
-    assert topics["/1"].table() is None
+    (places, rows), *others = topics["/0"].tables()
+    assert not others
+    assert places.tolist() == list(range(50))
+    assert rows.shape == (50, 40)
+    sizes = [(places.tolist(), rows.shape) for places, rows in topics["/1"].tables()]
+    assert sizes == [(list(range(50)), (50, 0)), ([50], (1, 3))]

@@ -16,12 +16,11 @@ from mcap_ros2.decoder import DecoderFactory
 from runs import sensing, swaying
 
 from equipoise.errors import EquipoiseError
-from equipoise.log.mcap_format.mcap_file import topics
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.mcap_format.ros_types import DEFINITIONS
-from equipoise.log.measured import Measured
-from equipoise.log.run import Run
+from equipoise.log.open_run import log_contents
+from equipoise.log.run import Measured, Run
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.load import load
 
@@ -373,9 +372,9 @@ def test_others_read_the_truth_beside(sensed):
 def test_others_read_what_was_wanted_and_commanded(sensed):
     """Commands are joint states; what was wanted has the type of what it is."""
     run = SENSING
-    told = numbers(sensed, "/joint_commands", "position", "velocity", "effort")
+    commanded = numbers(sensed, "/joint_commands", "position", "velocity", "effort")
     for at, name in enumerate(("position", "velocity", "torque")):
-        np.testing.assert_array_equal(told[:, at], run.commands[name])
+        np.testing.assert_array_equal(commanded[:, at], run.commands[name])
     for name, paths in {
         "com_velocity": xyz("vector"),
         "dcm": xyz("point"),
@@ -425,11 +424,12 @@ def test_container_is_sound(run):
 def test_topics(run, tmp_path):
     """Topics are listed with type and count, from a file or a run's folder."""
     run.save(tmp_path / "out")
-    found = {topic.name: topic for topic in topics(tmp_path / "out")}
+    topics = log_contents(tmp_path / "out").topics
+    found = {topic.name: topic for topic in topics}
     assert found["/joint_states"].type == "sensor_msgs/msg/JointState"
     assert found["/joint_states"].messages == 101
     assert found["/zmp"].messages == run.supported.sum()
-    assert topics(tmp_path / "out" / "run.mcap") == topics(tmp_path / "out")
+    assert log_contents(tmp_path / "out" / "run.mcap").topics == topics
 
 
 def test_support_that_flickers(tmp_path):
@@ -451,12 +451,12 @@ def test_log_of_another_robot(run, tmp_path):
         read_run(file, load("three-link"))
 
 
-def test_what_is_no_log(run, tmp_path):
+def test_what_is_not_a_log(run, tmp_path):
     """A missing file, another file and another MCAP are refused in one line."""
     with pytest.raises(EquipoiseError, match="no such file"):
         read_run(tmp_path / "none.mcap")
     with pytest.raises(EquipoiseError, match=r"a run's folder holds run\.mcap"):
-        topics(tmp_path)
+        read_run(tmp_path)
     text = tmp_path / "text.mcap"
     text.write_text("no MCAP at all")
     with pytest.raises(EquipoiseError, match=r"text\.mcap: is not an MCAP file"):

@@ -102,7 +102,7 @@ def is_prefix(part: Run, whole: Run) -> bool:
 @settings(max_examples=40)
 @given(st.integers(0, len(CHUNKED) - 1))
 def test_cut_off_anywhere(tmp_path_factory, length):
-    """What is whole is read bit for bit; what is lost is told; never a traceback."""
+    """What is whole is read bit for bit; a notice says what is lost; no traceback."""
     file = tmp_path_factory.mktemp("cut") / "run.mcap"
     part = salvaged(CHUNKED[:length], file, RUN.robot)
     if isinstance(part, str):
@@ -136,9 +136,9 @@ def test_cut_off_with_sensors_without_chunks(tmp_path):
     whole = sensing(swaying(seconds=0.2, rate=100.0), estimator=True)
     content = without_chunks(as_bytes(whole))
     found = set()
-    for share in np.linspace(0.5, 0.99, 12):
+    for fraction in np.linspace(0.5, 0.99, 12):
         part = salvaged(
-            content[: int(share * len(content))], tmp_path / "run.mcap", whole.robot
+            content[: int(fraction * len(content))], tmp_path / "run.mcap", whole.robot
         )
         assert not isinstance(part, str)
         assert is_prefix(part, whole)
@@ -175,7 +175,7 @@ def test_damaged_anywhere(tmp_path_factory, at, change):
 
 
 def test_folder_says_how_much_is_lost(tmp_path):
-    """The share is known from summary.json; its own notices are kept."""
+    """The fraction is known from summary.json; its own notices are kept."""
     results = {**RUN.summary, "notices": ["it was windy"]}
     swaying(seconds=3.0, rate=200.0, summary=results).save(tmp_path / "out")
     log = tmp_path / "out" / "run.mcap"

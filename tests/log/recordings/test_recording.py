@@ -111,7 +111,7 @@ def test_our_own_log(tmp_path):
 @settings(max_examples=20)
 @given(st.data())
 def test_order_of_messages_does_not_matter(tmp_path_factory, data):
-    """Messages that come late are sorted by their stamps, and that is told."""
+    """Messages that come late are sorted by their stamps, and that is reported."""
     sent = knees()
     swaps = data.draw(st.lists(st.integers(0, 18), max_size=1))
     for at in swaps:
@@ -141,7 +141,7 @@ def test_joints_over_several_messages_and_topics(tmp_path):
     np.testing.assert_array_equal(found.joints["thumb"][[0, 10, 19]], [12, 12, 16])
 
 
-def test_commands_are_no_measurements(tmp_path):
+def test_commands_are_not_measurements(tmp_path):
     """A topic that says what was wanted adds nothing, though it has more joints."""
     sent = knees()
     wanted = {"l_knee": 9.0, "r_knee": 9.0, "l_hip": 9.0}
@@ -150,7 +150,7 @@ def test_commands_are_no_measurements(tmp_path):
     assert set(found.joints) == {"l_knee", "r_knee"}
 
 
-def test_truth_and_wishes_are_no_measurements(tmp_path):
+def test_truth_and_references_are_not_measurements(tmp_path):
     """Wrenches and poses that a simulator knows, or somebody wanted, are not read."""
     sent = knees()
     for at in range(20):
@@ -168,7 +168,7 @@ def test_truth_and_wishes_are_no_measurements(tmp_path):
     assert found.base_pose is None
 
 
-def test_stamps_that_are_no_clock(tmp_path):
+def test_stamps_that_are_not_of_a_clock(tmp_path):
     """Without a time in the headers, the log's own is used, for all topics."""
     sent = [
         joint_state(0, {"l_knee": float(at)}, logged=START + at * 10 * MS)
@@ -190,7 +190,7 @@ def test_stamps_that_are_no_clock(tmp_path):
     assert noted(two, "are stamped by two clocks (3.6e+03 s apart)")
 
 
-def test_what_is_mended_is_told(tmp_path):
+def test_repairs_are_reported(tmp_path):
     """NaN is held over, doubled stamps count once, gaps stay."""
     sent = knees()
     sent[0].message["position"][0] = float("nan")
@@ -206,7 +206,7 @@ def test_what_is_mended_is_told(tmp_path):
     assert found.time[-1] == pytest.approx(4.0)
 
 
-def test_wrenches_that_are_no_numbers_are_left_out(tmp_path):
+def test_wrenches_that_are_not_numbers_are_left_out(tmp_path):
     """Rows with NaN are dropped and counted; a wrench of nothing else is none."""
     sent = knees()
     values = np.arange(6.0)
@@ -253,7 +253,7 @@ def test_holes_in_a_csv(tmp_path):
 
 
 def test_base_from_odometry_transforms_or_poses(tmp_path):
-    """Odometry goes before /tf, /tf before stamped poses; goals are no base."""
+    """Odometry goes before /tf, /tf before stamped poses; goals are not the base."""
     times = [START + at * 10 * MS for at in range(20)]
     goal = {"header": header(START), "pose": pose_message(POSE)}
     kind = "geometry_msgs/PoseStamped"
@@ -284,16 +284,16 @@ def test_base_from_odometry_transforms_or_poses(tmp_path):
 
 @settings(max_examples=15)
 @given(st.floats(0.0, 1.0))
-def test_truncated_bag(tmp_path_factory, share):
-    """A bag without end is read as far as it goes; the rest is told."""
+def test_truncated_bag(tmp_path_factory, fraction):
+    """A bag without end is read as far as it goes; the rest is reported."""
     folder = tmp_path_factory.mktemp("bag")
     content = write_mcap_bag(folder / "whole.mcap", knees(400)).read_bytes()
     file = folder / "any.mcap"
-    file.write_bytes(content[: int(share * (len(content) - 1))])
+    file.write_bytes(content[: int(fraction * (len(content) - 1))])
     try:
         found = read_recording(file)
     except EquipoiseError:
-        assert share < 0.5
+        assert fraction < 0.5
         return
     rows = len(found.time)
     np.testing.assert_array_equal(found.joints["l_knee"], 0.01 * np.arange(rows))
@@ -318,7 +318,7 @@ def test_damaged_bytes(tmp_path_factory, ending, place, change):
         assert len(read_recording(file).time) > 0
 
 
-def test_what_is_no_recording(tmp_path):
+def test_what_is_not_a_recording(tmp_path):
     """No joints, no bag, a packed bag, nothing at all: one clear line each."""
     text = Sent("/hello", "std_msgs/String", {"data": "hi"}, START)
     with pytest.raises(EquipoiseError, match=r"holds no joint positions.*/hello \(std"):
@@ -355,7 +355,7 @@ l_foot.mx;l_foot.my;l_foot.mz;base.x;base.y;base.z;base.roll;base.pitch;base.yaw
 
 
 def test_csv(tmp_path):
-    """Columns are known by name; holes, texts and a row cut off are told."""
+    """Columns are known by name; holes, texts and a row cut off are reported."""
     file = tmp_path / "any.csv"
     file.write_text(CSV, encoding="utf-8")
     found = read_recording(file)

@@ -52,10 +52,12 @@ def carried() -> dict[str, np.ndarray]:
     weight = path.robot.mass * GRAVITY
     left, right = (sole_pose(path.robot, path.q, s)[:, :2, 3] for s in SIDES)
     apart = left - right
-    share = np.sum((path.zmp - right) * apart, axis=1) / np.sum(apart**2, axis=1)
-    share = np.clip(share, 0.0, 1.0)
-    nothing = np.zeros_like(share)
-    loads = dict(zip(SIDES, (weight * share, weight * (1.0 - share)), strict=True))
+    fraction = np.sum((path.zmp - right) * apart, axis=1) / np.sum(apart**2, axis=1)
+    fraction = np.clip(fraction, 0.0, 1.0)
+    nothing = np.zeros_like(fraction)
+    loads = dict(
+        zip(SIDES, (weight * fraction, weight * (1.0 - fraction)), strict=True)
+    )
     return {
         side: np.stack([nothing, nothing, load, nothing, nothing, nothing], axis=1)
         for side, load in loads.items()
@@ -85,7 +87,7 @@ def noted(run: eq.Run, words: str) -> bool:
 
 @pytest.mark.parametrize("loads", [True, False])
 def test_walk_without_odometry(walked, loads):
-    """The legs alone tell the way: CoM and feet to millimetres over four steps."""
+    """Legs alone determine the path: CoM and feet to millimetres over four steps."""
     path = walk()
     run = recorded_run(walked[loads], path.robot)
     # the walk too begins with the middle of the soles at the origin, facing x
@@ -123,8 +125,8 @@ def test_zmp_of_the_wrenches(walked):
     total = sum(values[:, 2] for values in run.foot_wrench.values())
     np.testing.assert_allclose(total, path.robot.mass * GRAVITY, rtol=1e-9)
     left, right = (sole_pose(path.robot, run.q, side) for side in ("left", "right"))
-    share = run.foot_wrench["left"][:, 2] / total
-    expected = left[:, :3, 3] * share[:, None] + right[:, :3, 3] * (1 - share[:, None])
+    on_left = (run.foot_wrench["left"][:, 2] / total)[:, None]
+    expected = left[:, :3, 3] * on_left + right[:, :3, 3] * (1 - on_left)
     np.testing.assert_allclose(run.zmp, expected, atol=1e-9)
     assert run.zmp_margin.min() > 0.0
 
@@ -214,7 +216,7 @@ def test_log_of_another_robot():
 
 
 def test_degrees_are_refused():
-    """Angles far beyond the limits of many joints are no radians."""
+    """Angles far beyond the limits of many joints are not radians."""
     path = walk()
     positions = np.degrees(eq.joint_positions(path.robot, path.q[:50]))
     joints = dict(zip(degree_names(path.robot), positions.T, strict=True))
@@ -278,7 +280,7 @@ def test_base_of_another_frame_and_floor():
 
 
 def test_long_logs_are_thinned(monkeypatch):
-    """Above a number of rows, only some are shown, and that is told."""
+    """Above a number of rows, only some are shown, and that is reported."""
     monkeypatch.setattr(replay, "MOST_ROWS", 20)
     run = recorded_run(recording(), eq.load("humanoid"))
     np.testing.assert_allclose(run.time, np.arange(0, 50, 3) * 0.01)

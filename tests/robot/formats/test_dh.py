@@ -173,7 +173,7 @@ def test_estimate_is_a_cylinder_along_the_span() -> None:
     np.testing.assert_allclose(inertia, np.diag([across, along, across]), atol=1e-15)
 
 
-def test_estimates_are_told() -> None:
+def test_estimates_are_reported() -> None:
     """The reader says which inertias it had to estimate, and how."""
     (notice,) = read_dh(TABLE, "arm.toml").assumptions
     assert notice.startswith("3 links have no inertia in the file (base, upper, lower)")
@@ -244,8 +244,10 @@ def test_limb_can_hang_on_another() -> None:
 
     description = read_dh(table, "arm.toml")
 
-    names = [joint.name for joint in description.chain("tip_link")]
+    names = [joint.name for joint in description.joints_depth_first()]
     assert names == ["shoulder", "elbow", "tip"]
+    joints = description.joint_by_name
+    assert joints["tip"].parent == joints["elbow"].child == "lower"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_angles_as_text(text: str, angle: float) -> None:
 
 
 @given(st.text(max_size=20))
-def test_other_text_is_no_angle(text: str) -> None:
+def test_other_text_is_not_an_angle(text: str) -> None:
     """Any text gives a finite angle or NaN and never runs as code."""
     value = angle_from_text(text)
     assert math.isnan(value) or math.isfinite(value)

@@ -69,8 +69,9 @@ def assert_same_robot(
     for link in wanted.links:
         assert_same_inertial(ours.link_by_name[link.name].inertial, link.inertial)
         assert_same_shapes(ours.link_by_name[link.name], link)
+    joint_above = {joint.child: joint for joint in ours.joints}
     for joint in wanted.joints:
-        found = ours.joint_above[joint.child]
+        found = joint_above[joint.child]
         assert found.parent == joint.parent
         np.testing.assert_allclose(
             found.transform_joint_to_parent, joint.transform_joint_to_parent, atol=1e-12
@@ -81,10 +82,10 @@ def assert_same_robot(
         turns = mjcf and joint.kind == "continuous"
         assert found.name == joint.name
         assert found.kind == ("revolute" if turns else joint.kind)
-        assert_same_figures(found, joint, mjcf=mjcf)
+        assert_same_values(found, joint, mjcf=mjcf)
 
 
-def assert_same_figures(found: Joint, joint: Joint, *, mjcf: bool) -> None:
+def assert_same_values(found: Joint, joint: Joint, *, mjcf: bool) -> None:
     """Compare axis, limits and friction of a moving joint."""
     if joint.kind not in ("spherical", "floating"):
         np.testing.assert_allclose(found.axis, joint.axis, atol=1e-15)

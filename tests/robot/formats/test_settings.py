@@ -153,7 +153,7 @@ def test_settings_are_added_to_the_robots_own(tmp_path: Path) -> None:
     assert knee.origins["effort_limit"] == "catalogue (mahru-1)"
 
 
-def test_figures_that_are_not_given_are_called_so(g1_urdf: Path) -> None:
+def test_values_that_are_not_given_are_named_so(g1_urdf: Path) -> None:
     """Defaults are not presented as the robot file's."""
     origins = eq.load(g1_urdf).actuators[0].origins
     assert origins["effort_limit"] == "robot file"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from mcap.reader import make_reader
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
@@ -25,49 +24,57 @@ from equipoise.log.mcap_format.topics import EVENTS, JOINT_STATES, TRUE, ZMP, ZM
 
 LOG_NAME = "run.mcap"
 # Topics without a message at some of the rows, though they are whole.
-SOMETIMES = (EVENTS, ZMP, ZMP_MARGIN, f"{TRUE}{ZMP}", f"{TRUE}{ZMP_MARGIN}")
+INTERMITTENT = (EVENTS, ZMP, ZMP_MARGIN, f"{TRUE}{ZMP}", f"{TRUE}{ZMP_MARGIN}")
 # A loss below this counts as none [s].
-NOTHING = 1e-6
+NEGLIGIBLE = 1e-6
 
 
-class Topic(NamedTuple):
-    """A topic of a log.
+class Group(NamedTuple):
+    """Messages of a topic that have the same layout, texts included.
 
     Attributes:
-        name: For example ``"/joint_states"``.
-        type: Message type, for example ``"sensor_msgs/msg/JointState"``.
-        messages: Number of messages.
+        places: Their indices among the messages of the topic, increasing, shape (m,).
+        layout: Their layout.
+        rows: The messages, shape (m, size).
     """
 
-    name: str
-    type: str
-    messages: int
+    places: NDArray[np.int64]
+    layout: Layout
+    rows: Bytes
+
+    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
+        """Return the numbers at a path and those after it, shape (m, count)."""
+        return self.layout.get(self.rows, path, count)
 
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """All messages of one topic, in order of time.
+    """All messages of one topic, in order of log time.
 
     Attributes:
         topic: Topic name.
+        type: Without ROS 2's middle: ``"sensor_msgs/JointState"``.
         times: Log times [ns], shape (n,).
-        layouts: One layout for all messages if they are alike, else one each.
-        rows: The messages, shape (n, size), if they are alike, else one row each.
+        groups: The messages, decoded; empty where not kept or not readable.
     """
 
     topic: str
-    times: NDArray[np.uint64]
-    layouts: Sequence[Layout]
-    rows: Sequence[Bytes]
+    type: str
+    times: NDArray[np.int64]
+    groups: tuple[Group, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the first message."""
+        return next(group.layout for group in self.groups if group.places[0] == 0)
 
     def text(self, path: str) -> list[str]:
         """Return a text of each message."""
-        found = [layout.texts[path] for layout in self.layouts]
-        return found * (len(self.times) if len(found) == 1 else 1)
-
-    def texts(self, path: str) -> list[str]:
-        """Return the texts of a list in the first message, as ``"markers[].ns"``."""
-        return self.layouts[0].list_texts(path if "[]" in path else f"{path}[]")
+        found = [""] * len(self.times)
+        for group in self.groups:
+            for place in group.places:
+                found[place] = group.layout.texts[path]
+        return found
 
     def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
         """Return the numbers at a path and those after it, shape (n, count).
@@ -76,11 +83,11 @@ class Messages:
             EquipoiseError: If a message has none, or another number of them.
         """
         try:
-            parts = [
-                layout.get(rows, path, count)
-                for layout, rows in zip(self.layouts, self.rows, strict=True)
-            ]
-            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            parts = [group.numbers(path, count) for group in self.groups]
+            if len(parts) == 1:
+                return parts[0]
+            places = np.concatenate([group.places for group in self.groups])
+            return np.concatenate(parts)[np.argsort(places)]
         except (KeyError, ValueError) as error:
             raise EquipoiseError(
                 f"topic '{self.topic}': '{path}' is missing or differs in length"
@@ -88,40 +95,42 @@ class Messages:
 
     def first(self, count: int) -> Messages:
         """Return a number of messages from the first on."""
-        alike = len(self.layouts) == 1
-        layouts = self.layouts if alike else self.layouts[:count]
-        rows = [self.rows[0][:count]] if alike else self.rows[:count]
-        return Messages(self.topic, self.times[:count], layouts, rows)
+        cut = [(g, int(np.searchsorted(g.places, count))) for g in self.groups]
+        groups = (Group(g.places[:n], g.layout, g.rows[:n]) for g, n in cut if n)
+        return replace(self, times=self.times[:count], groups=tuple(groups))
 
 
-def topics(path: Path | str) -> tuple[Topic, ...]:
-    """Return what is in an MCAP file, or in the folder of a run, by name.
-
-    Raises:
-        EquipoiseError: If it is neither, or is damaged.
-    """
-    with open_log(path) as stream:
-        summary = make_reader(stream).get_summary()
-        if summary is None or summary.statistics is None:
-            raise EquipoiseError(f"{path}: has no list of its topics")
-        counts = summary.statistics.channel_message_counts
-        found = []
-        for channel in summary.channels.values():
-            schema = summary.schemas.get(channel.schema_id)
-            name = schema.name if schema else ""
-            found.append(Topic(channel.topic, name, counts.get(channel.id, 0)))
-    return tuple(sorted(found))
-
-
-def read_messages(path: Path | str) -> tuple[dict[str, Messages], dict[str, bytes]]:
-    """Read all ROS 2 messages by topic, and all attachments by name.
+def decode(topic: RawTopic, kind: MessageType) -> Messages:
+    """Return the messages of a topic, sorted by log time.
 
     Raises:
-        EquipoiseError: If the file is not an MCAP file, or is damaged.
+        EquipoiseError: If a message is not of the type.
     """
-    with open_log(path) as stream:
-        raw = read_raw(stream)
-        return decoded(raw), raw.attachments
+    times = np.array(topic.times, dtype=np.int64)
+    order = np.argsort(times, kind="stable")
+    groups = tuple(_groups(topic, kind, order))
+    return Messages(topic.channel.topic, kind.name, times[order], groups)
+
+
+def _groups(
+    topic: RawTopic, kind: MessageType, order: NDArray[np.intp]
+) -> Iterator[Group]:
+    """Sort messages by layout: lists in them may differ in length."""
+    in_time = np.empty(len(order), dtype=np.int64)
+    in_time[order] = np.arange(len(order))
+    for indices, rows in topic.tables():
+        places = in_time[indices]
+        if np.any(places[1:] < places[:-1]):
+            sorting = np.argsort(places)
+            places, rows = places[sorting], rows[sorting]
+        while len(places):
+            layout = kind.layout(rows[0].tobytes())
+            same = layout.fits(rows)
+            if same.all():
+                yield Group(places, layout, rows)
+                break
+            yield Group(places[same], layout, rows[same])
+            places, rows = places[~same], rows[~same]
 
 
 def decoded(raw: RawLog) -> dict[str, Messages]:
@@ -137,7 +146,7 @@ def decoded(raw: RawLog) -> dict[str, Messages]:
         readable = topic.wanted and topic.times and channel.message_encoding == "cdr"
         if readable and schema is not None:
             kind = MessageType.parse(schema.name, schema.data.decode())
-            found[channel.topic] = _messages(topic, kind)
+            found[channel.topic] = decode(topic, kind)
     return found
 
 
@@ -170,24 +179,6 @@ def open_log(path: Path | str) -> Iterator[BinaryIO]:
         raise EquipoiseError(
             f"{file}: is not an MCAP file, or is cut off or damaged ({reason})"
         ) from error
-
-
-def _messages(topic: RawTopic, kind: MessageType) -> Messages:
-    name, when = topic.channel.topic, np.array(topic.times, dtype=np.uint64)
-    order = None
-    if np.any(when[1:] < when[:-1]):
-        order = np.argsort(when, kind="stable")
-        when = when[order]
-    rows = topic.table()
-    if rows is not None:
-        rows = rows if order is None else rows[order]
-        layout = kind.layout(rows[0].tobytes())
-        if layout.fits(rows).all():
-            return Messages(name, when, [layout], [rows])
-    data = topic.messages()
-    data = data if order is None else [data[at] for at in order]
-    singles = [np.frombuffer(message, dtype=np.uint8)[None] for message in data]
-    return Messages(name, when, [kind.layout(message) for message in data], singles)
 
 
 def read_whole(path: Path | str, wanted: Wanted | None = None) -> RawLog:
@@ -226,7 +217,7 @@ def whole_rows(
     Raises:
         EquipoiseError: If not even one row is whole.
     """
-    nothing = np.zeros(0, dtype=np.uint64)
+    nothing = np.zeros(0, dtype=np.int64)
     times = messages[JOINT_STATES].times if JOINT_STATES in messages else nothing
     count = len(times)
     for topic in of_every_row:
@@ -242,7 +233,7 @@ def whole_rows(
     cut = dict(messages)
     for topic in of_every_row:
         cut[topic] = messages[topic].first(count)
-    for topic in SOMETIMES:
+    for topic in INTERMITTENT:
         if topic in messages:
             own = messages[topic].times
             until = int(np.searchsorted(own, times[count - 1], side="right"))
@@ -268,9 +259,9 @@ def what_is_lost(
     if raw.complete:
         return f"{name} is damaged at its end; all of its {whole:.2f} s are whole"
     how = "cut off" if raw.damage.cut_off else f"damaged ({raw.damage.reason})"
-    if not duration or duration <= whole - NOTHING:
+    if not duration or duration <= whole - NEGLIGIBLE:
         return f"{name} is {how}: it is whole up to {whole:.2f} s, the rest is lost"
-    if duration <= whole + NOTHING:
+    if duration <= whole + NEGLIGIBLE:
         return f"{name} is {how}: all of its {duration:.2f} s are whole"
     lost = 100.0 * (1.0 - whole / duration)
     return (

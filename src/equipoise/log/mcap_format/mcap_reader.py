@@ -12,48 +12,25 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
+from equipoise.log.folder import summary_beside
+from equipoise.log.mcap_format import topics
 from equipoise.log.mcap_format.mcap_file import (
     Messages,
     decoded,
     log_path,
     open_log,
-    read_messages,
     read_whole,
     what_is_lost,
     whole_rows,
 )
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
-from equipoise.log.mcap_format.raw_messages import RawLog
+from equipoise.log.mcap_format.raw_messages import RawLog, read_raw
 from equipoise.log.mcap_format.static_messages import (
     described_robot,
     logged_surroundings,
 )
 from equipoise.log.mcap_format.streams import ARROW_SCALE, JOINT_FIELDS, KINDS
-from equipoise.log.mcap_format.topics import (
-    BASE_ACCELERATION,
-    BOXES,
-    COM,
-    CONTACTS,
-    ESTIMATED_JOINTS,
-    EVENTS,
-    IMU,
-    JOINT_ACCELERATIONS,
-    JOINT_COMMANDS,
-    JOINT_STATES,
-    ODOMETRY,
-    REFERENCES,
-    STATIC_TRANSFORMS,
-    SURROUNDINGS,
-    ZMP,
-    ZMP_MARGIN,
-    needed_topics,
-    sole_frame,
-    true_prefix,
-    wrench_topic,
-)
-from equipoise.log.measured import Measured
-from equipoise.log.run import Event, Run
-from equipoise.log.summary import summary_beside
+from equipoise.log.run import Event, Measured, Run
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.joint_coordinates import (
     BASE_Q,
@@ -91,16 +68,15 @@ def read_run(
             cut off or damaged (with ``salvage``: so that no row of it is whole).
     """
     file = log_path(path)
-    raw: RawLog | None = None
-    if salvage:
-        raw = read_whole(path)
-        with open_log(path):
-            messages, attachments = _salvaged(raw), raw.attachments
-    else:
-        messages, attachments = read_messages(path)
-    missing = [topic for topic in needed_topics(messages) if topic not in messages]
+    raw = read_whole(path) if salvage else None
+    with open_log(path) as stream:
+        raw = raw or read_raw(stream)
+        messages = _salvaged(raw)
+    missing = [
+        topic for topic in topics.needed_topics(messages) if topic not in messages
+    ]
     if missing:
-        broken = ", or is cut off or damaged" if raw and raw.damage else ""
+        broken = ", or is cut off or damaged" if raw.damage else ""
         raise EquipoiseError(
             f"{file}: is not the log of a run{broken}: it has no topic '{missing[0]}'; "
             f"its topics are: {', '.join(sorted(messages)) or 'none'}"
@@ -108,10 +84,9 @@ def read_run(
     summary = summary_beside(file, salvage=salvage)
     try:
         if robot is None:
-            robot = described_robot(messages, attachments, file)
-        if raw is not None:
-            times = messages[JOINT_STATES].times
-            summary = _with_loss(summary, file.name, raw, times)
+            robot = described_robot(messages, raw.attachments, file)
+        times = messages[topics.JOINT_STATES].times
+        summary = _with_loss(summary, file.name, raw, times)
         return _Reading(messages, robot).run(summary)
     except EquipoiseError as error:
         if str(error).startswith(str(file)):
@@ -123,24 +98,24 @@ def _salvaged(raw: RawLog) -> dict[str, Messages]:
     """Return messages by topic; where some are lost, up to the last whole row."""
     messages = decoded(raw)
     announced = {topic.channel.topic for topic in raw.topics.values()}
-    needed = needed_topics(announced)
+    needed = topics.needed_topics(announced)
     if raw.damage is None or raw.complete or not announced.issuperset(needed):
         return messages
-    others = (CONTACTS, BOXES, *map(wrench_topic, SIDES))
+    others = (topics.CONTACTS, topics.BOXES, *map(topics.wrench_topic, SIDES))
     of_every_row = {
         *needed,
         *others,
-        *(true_prefix(announced) + topic for topic in others),
-        JOINT_COMMANDS,
-        ODOMETRY,
-        ESTIMATED_JOINTS,
-        *(topic for topic in announced if topic.startswith(REFERENCES)),
+        *(topics.true_prefix(announced) + topic for topic in others),
+        topics.JOINT_COMMANDS,
+        topics.ODOMETRY,
+        topics.ESTIMATED_JOINTS,
+        *(topic for topic in announced if topic.startswith(topics.REFERENCES)),
     }
     return whole_rows(messages, sorted(of_every_row & announced), raw.damage)
 
 
 def _with_loss(
-    summary: Mapping[str, Any], name: str, raw: RawLog, times: NDArray[np.uint64]
+    summary: Mapping[str, Any], name: str, raw: RawLog, times: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Return the summary with a notice of what is lost, if anything is."""
     duration = summary.get("duration_s")
@@ -159,14 +134,18 @@ class _Reading:
     def __init__(self, messages: Mapping[str, Messages], robot: Robot) -> None:
         self.messages = messages
         self.robot = robot
-        self.true = true_prefix(messages)
-        self.times = messages[JOINT_STATES].times
+        self.true = topics.true_prefix(messages)
+        self.times = messages[topics.JOINT_STATES].times
         self.names = degree_names(robot)
 
     def run(self, summary: Mapping[str, Any]) -> Run:
         true = self.true
-        states = self.messages[true + JOINT_STATES]
-        q, v = self.motion(true + JOINT_STATES, true + ODOMETRY)
+        states = self.messages[true + topics.JOINT_STATES]
+        q, v = self.motion(true + topics.JOINT_STATES, true + topics.ODOMETRY)
+        base = self.column(true + topics.BASE_ACCELERATION, "accel.linear.x", BASE_V)
+        accelerations = self.messages[true + topics.JOINT_ACCELERATIONS]
+        path = "points[0].accelerations"
+        joints = self.by_degree(accelerations, "joint_names", path)
         supported, zmp, margin = self.support()
         names, contact_position, contact_force = self.contacts()
         return Run(
@@ -174,29 +153,20 @@ class _Reading:
             time=self.times / NANOSECONDS,
             q=q,
             v=v,
-            a=np.hstack(
-                [
-                    self.column(true + BASE_ACCELERATION, "accel.linear.x", BASE_V),
-                    self.by_degree(
-                        self.messages[true + JOINT_ACCELERATIONS],
-                        "joint_names",
-                        "points[0].accelerations",
-                    ),
-                ]
-            ),
+            a=np.hstack([base, joints]),
             torque=self.by_degree(states, "name", "effort"),
             contact_names=names,
             contact_position=contact_position,
             contact_force=contact_force,
             foot_wrench=self.wrenches(true),
-            com=self.column(true + COM, "point.x", 3),
+            com=self.column(true + topics.COM, "point.x", 3),
             zmp=zmp,
             supported=supported,
             zmp_margin=margin,
             references={
-                topic.removeprefix(REFERENCES): self.reference(topic)
+                topic.removeprefix(topics.REFERENCES): self.reference(topic)
                 for topic in self.messages
-                if topic.startswith(REFERENCES)
+                if topic.startswith(topics.REFERENCES)
             },
             boxes=self.boxes(),
             events=self.events(),
@@ -209,89 +179,91 @@ class _Reading:
 
     def motion(self, joints: str, base: str) -> tuple[Array, Array]:
         """Return configurations and velocities, of joints and odometry."""
-        states, odometry = self.messages[joints], self.messages[base]
-        pose = self.rows(base, odometry.numbers("pose.pose.position.x", BASE_Q))
-        twist = self.rows(base, odometry.numbers("twist.twist.linear.x", BASE_V))
+        states = self.messages[joints]
+        pose = self.column(base, "pose.pose.position.x", BASE_Q)
+        twist = self.column(base, "twist.twist.linear.x", BASE_V)
         positions = self.by_degree(states, "name", "position")
-        velocities = self.by_degree(states, "name", "velocity")
-        return (
-            configurations(self.robot, pose, positions),
-            np.hstack([twist, velocities]),
-        )
+        v = np.hstack([twist, self.by_degree(states, "name", "velocity")])
+        return configurations(self.robot, pose, positions), v
 
     def wrenches(self, prefix: str) -> dict[Side, Array]:
         return {
-            side: self.column(prefix + wrench_topic(side), "wrench.force.x", 6)
+            side: self.column(prefix + topics.wrench_topic(side), "wrench.force.x", 6)
             for side in self.robot.soles
-            if prefix + wrench_topic(side) in self.messages
+            if prefix + topics.wrench_topic(side) in self.messages
         }
 
     def commands(self) -> dict[str, Array]:
-        if JOINT_COMMANDS not in self.messages:
+        if topics.JOINT_COMMANDS not in self.messages:
             return {}
-        messages = self.messages[JOINT_COMMANDS]
+        messages = self.messages[topics.JOINT_COMMANDS]
         return {
             name: self.by_degree(messages, "name", field)
             for name, field in JOINT_FIELDS.items()
         }
 
     def measured(self) -> Measured:
-        states, imu = self.messages[JOINT_STATES], self.messages[IMU]
+        states, imu = self.messages[topics.JOINT_STATES], self.messages[topics.IMU]
         seconds = states.numbers("header.stamp.sec")[:, 0].astype(np.int64)
         rest = states.numbers("header.stamp.nanosec")[:, 0].astype(np.int64)
         feet = self.wrenches("")
         frames = [
-            self.messages[wrench_topic(side)].layouts[0].texts["header.frame_id"]
+            self.messages[topics.wrench_topic(side)].layout.texts["header.frame_id"]
             for side in feet
         ]
-        at_ankle = any(frame not in map(sole_frame, feet) for frame in frames)
-        frame, pose = self.fixed_frame(imu.layouts[0].texts["header.frame_id"])
+        at_ankle = any(frame not in map(topics.sole_frame, feet) for frame in frames)
+        frame, pose = self.fixed_frame(imu.layout.texts["header.frame_id"])
         return Measured(
             time=(seconds * NANOSECONDS + rest) / NANOSECONDS,
             position=self.by_degree(states, "name", "position"),
             velocity=self.by_degree(states, "name", "velocity"),
             feet=feet,
             feet_at="ankle" if at_ankle else "sole",
-            angular_velocity=self.column(IMU, "angular_velocity.x", 3),
-            specific_force=self.column(IMU, "linear_acceleration.x", 3),
-            orientation=self.column(IMU, "orientation.x", 4),
+            angular_velocity=self.column(topics.IMU, "angular_velocity.x", 3),
+            specific_force=self.column(topics.IMU, "linear_acceleration.x", 3),
+            orientation=self.column(topics.IMU, "orientation.x", 4),
             imu_frame=frame,
             transform_imu_to_frame=pose,
         )
 
     def fixed_frame(self, name: str) -> tuple[str, Array]:
         """Return the parent of a frame, and its pose there, as the log has them."""
-        if STATIC_TRANSFORMS in self.messages:
-            messages = self.messages[STATIC_TRANSFORMS]
-            children = messages.texts("transforms[].child_frame_id")
+        if topics.STATIC_TRANSFORMS in self.messages:
+            messages = self.messages[topics.STATIC_TRANSFORMS]
+            children = messages.layout.list_texts("transforms[].child_frame_id")
             if name in children:
                 path = f"transforms[{children.index(name)}]"
-                parent = messages.layouts[0].texts[f"{path}.header.frame_id"]
+                parent = messages.layout.texts[f"{path}.header.frame_id"]
                 pose = messages.numbers(f"{path}.transform.translation.x", BASE_Q)
                 return parent, np.array(pin.XYZQUATToSE3(pose[0]).homogeneous)
         return name, np.eye(4)
 
     def estimates(self) -> dict[str, Array]:
-        if not self.true or ESTIMATED_JOINTS not in self.messages:
+        if not self.true or topics.ESTIMATED_JOINTS not in self.messages:
             return {}
-        return dict(zip("qv", self.motion(ESTIMATED_JOINTS, ODOMETRY), strict=True))
+        q, v = self.motion(topics.ESTIMATED_JOINTS, topics.ODOMETRY)
+        return {"q": q, "v": v}
 
     def surroundings(self) -> Surroundings:
-        if SURROUNDINGS not in self.messages:
+        if topics.SURROUNDINGS not in self.messages:
             return Surroundings()
-        return logged_surroundings(self.messages[SURROUNDINGS])
+        return logged_surroundings(self.messages[topics.SURROUNDINGS])
 
     def column(self, topic: str, path: str, count: int | None = None) -> Array:
         return self.rows(topic, self.messages[topic].numbers(path, count))
 
     def rows(self, topic: str, values: NDArray[Any]) -> Array:
         if not np.array_equal(self.messages[topic].times, self.times):
-            raise EquipoiseError(f"'{topic}' and '{JOINT_STATES}' differ in time")
+            raise EquipoiseError(
+                f"'{topic}' and '{topics.JOINT_STATES}' differ in time"
+            )
         return values.astype(np.float64, copy=False)
 
     def by_degree(self, messages: Messages, names: str, path: str) -> Array:
         """Return a column for each of the robot's degrees of freedom, by name."""
-        place = {name: at for at, name in enumerate(messages.texts(names))}
+        place = {
+            name: at for at, name in enumerate(messages.layout.list_texts(f"{names}[]"))
+        }
         lacking = [name for name in self.names if name not in place]
         if lacking:
             raise EquipoiseError(
@@ -310,8 +282,8 @@ class _Reading:
         count = len(self.times)
         supported = np.zeros(count, dtype=np.bool_)
         zmp, margin = np.full((count, 3), np.nan), np.full(count, np.nan)
-        point = self.messages.get(self.true + ZMP)
-        distance = self.messages.get(self.true + ZMP_MARGIN)
+        point = self.messages.get(self.true + topics.ZMP)
+        distance = self.messages.get(self.true + topics.ZMP_MARGIN)
         if point is not None and distance is not None:
             supported = np.isin(self.times, point.times)
             zmp[supported] = point.numbers("point.x", 3)
@@ -319,11 +291,11 @@ class _Reading:
         return supported, zmp, margin
 
     def contacts(self) -> tuple[tuple[str, ...], Array, Array]:
-        topic = self.true + CONTACTS
+        topic = self.true + topics.CONTACTS
         if topic not in self.messages:
             nothing = np.zeros((len(self.times), 0, 3))
             return (), nothing, nothing
-        names = tuple(self.messages[topic].texts("markers[].ns"))
+        names = tuple(self.messages[topic].layout.list_texts("markers[].ns"))
         position, force = (
             np.stack(
                 [
@@ -337,22 +309,22 @@ class _Reading:
         return names, position, force / ARROW_SCALE
 
     def boxes(self) -> Array:
-        topic = self.true + BOXES
+        topic = self.true + topics.BOXES
         if topic not in self.messages:
             return np.zeros((len(self.times), 0, 7))
-        paths = self.messages[topic].layouts[0].columns
+        paths = self.messages[topic].layout.columns
         count = sum(path.endswith(".orientation.w") for path in paths)
         values = self.column(topic, "poses[0].position.x", 7 * count)
         return values.reshape(len(values), count, 7)
 
     def reference(self, topic: str) -> Array:
         messages = self.messages[topic]
-        columns = messages.layouts[0].columns
+        columns = messages.layout.columns
         for path, size in REFERENCE_PATHS.items():
             if path in columns:
                 return self.column(topic, path, size)
         if "data" not in columns:
-            kind = topic.removeprefix(f"{REFERENCES}joint_")
+            kind = topic.removeprefix(f"{topics.REFERENCES}joint_")
             return self.by_degree(messages, "name", JOINT_FIELDS.get(kind, kind))
         values = self.column(topic, "data")
         sizes: list[int] = []
@@ -361,8 +333,8 @@ class _Reading:
         return values.reshape(len(values), *sizes)
 
     def events(self) -> tuple[Event, ...]:
-        if EVENTS not in self.messages:
+        if topics.EVENTS not in self.messages:
             return ()
-        messages = self.messages[EVENTS]
+        messages = self.messages[topics.EVENTS]
         times = (messages.times / NANOSECONDS).tolist()
         return tuple(map(Event, times, messages.text("msg")))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -20,6 +21,7 @@ from mcap.data_stream import ReadDataStream
 from mcap.exceptions import EndOfFile, InvalidMagic
 from mcap.opcode import Opcode
 from mcap.stream_reader import CRCValidationError, StreamReader, get_chunk_data_stream
+from numpy.typing import NDArray
 
 from equipoise.log.mcap_format.cdr import Bytes
 
@@ -58,22 +60,36 @@ class RawTopic:
         if self.wanted:
             self._blocks.append((len(times), data))
 
-    def messages(self) -> list[bytes]:
-        """Return the messages; none where only times are kept."""
-        found: list[bytes] = []
-        for count, data in self._blocks:
-            size = len(data) // count
-            found += [data[at * size : (at + 1) * size] for at in range(count)]
-        return found
+    def extend(self, other: RawTopic) -> None:
+        """Add the messages of another channel."""
+        self.times += other.times
+        self._blocks += other._blocks
 
-    def table(self) -> Bytes | None:
-        """Return the messages as rows (n, size); None if they differ in length."""
-        sizes = {len(data) // count for count, data in self._blocks}
-        if len(sizes) != 1:
-            return None
-        joined = b"".join(data for _, data in self._blocks)
-        self._blocks = [(len(self.times), joined)]  # logs are large: no second copy
-        return np.frombuffer(joined, dtype=np.uint8).reshape(-1, sizes.pop())
+    def is_kept(self) -> bool:
+        """Whether there are messages, and not the times alone of any of them."""
+        return 0 < len(self.times) == sum(count for count, _ in self._blocks)
+
+    def tables(self) -> list[tuple[NDArray[np.int64], Bytes]]:
+        """Return the messages of each length as rows (m, length), after their indices.
+
+        Lengths increase; so do the indices among the messages of all lengths, (m,).
+        """
+        indices: dict[int, list[NDArray[np.int64]]] = defaultdict(list)
+        blocks: dict[int, list[bytes]] = defaultdict(list)
+        begin = 0
+        for count, data in self._blocks:
+            indices[len(data) // count].append(np.arange(begin, begin + count))
+            blocks[len(data) // count].append(data)
+            begin += count
+        if len(blocks) == 1:  # logs are large: no second copy
+            self._blocks = [(begin, b"".join(data)) for data in blocks.values()]
+            blocks = {size: [self._blocks[0][1]] for size in blocks}
+        found = []
+        for size in sorted(blocks):
+            own = np.concatenate(indices[size])
+            flat = np.frombuffer(b"".join(blocks[size]), dtype=np.uint8)
+            found.append((own, flat.reshape(len(own), size)))
+        return found
 
 
 class Damage(NamedTuple):
@@ -161,7 +177,7 @@ def read_raw(
 
 
 def _reason(error: Exception) -> str:
-    """Return a few words that somebody understands who has never seen the bytes."""
+    """Return a short reason in plain words."""
     match error:
         case InvalidMagic():
             return "it does not begin as one"

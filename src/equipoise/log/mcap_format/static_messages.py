@@ -128,8 +128,8 @@ def logged_surroundings(messages: Messages) -> Surroundings:
     """Return surroundings from the first message of their topic."""
     ground: Mesh | None = None
     blocks: dict[str, list[Block]] = {WALL: [], BOX: []}
-    columns = messages.layouts[0].columns
-    for at, name in enumerate(messages.texts("markers[].ns")):
+    layout = messages.layout
+    for at, name in enumerate(layout.list_texts("markers[].ns")):
         marker = f"markers[{at}]"
         if name in blocks:
             pose = messages.numbers(f"{marker}.pose.position.x", 7)[0]
@@ -137,7 +137,7 @@ def logged_surroundings(messages: Messages) -> Surroundings:
             blocks[name].append(Block(pose, size))
         elif name == GROUND:
             count = 0
-            while f"{marker}.points[{count}].x" in columns:
+            while f"{marker}.points[{count}].x" in layout.columns:
                 count += 1
             flat = messages.numbers(f"{marker}.points[0].x", 3 * count)[0]
             triangles = np.arange(count - count % 3, dtype=np.int32).reshape(-1, 3)

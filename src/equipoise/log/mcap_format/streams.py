@@ -10,28 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
+from equipoise.log.mcap_format import topics
 from equipoise.log.mcap_format.static_messages import foot_sensor_frame
-from equipoise.log.mcap_format.topics import (
-    BASE_ACCELERATION,
-    BOXES,
-    COM,
-    CONTACTS,
-    ESTIMATED_JOINTS,
-    IMU,
-    JOINT_ACCELERATIONS,
-    JOINT_COMMANDS,
-    JOINT_STATES,
-    ODOMETRY,
-    REFERENCES,
-    TRANSFORMS,
-    TRUE,
-    WORLD,
-    ZMP,
-    ZMP_MARGIN,
-    imu_frame,
-    sole_frame,
-    wrench_topic,
-)
 from equipoise.robot.joint_coordinates import (
     BASE_Q,
     BASE_V,
@@ -58,7 +38,7 @@ ARROW_LOOK = {
 JOINT_FIELDS = {"position": "position", "velocity": "velocity", "torque": "effort"}
 # A reference of three numbers with such a name is a point in the world.
 POINTS = ("com", "zmp", "dcm")
-IN_WORLD = {"header": {"frame_id": WORLD}}
+IN_WORLD = {"header": {"frame_id": topics.WORLD}}
 
 
 class Kind(NamedTuple):
@@ -108,7 +88,7 @@ class Stream:
 
 def streams(run: Run) -> list[Stream]:
     """Return all that changes with time in a run."""
-    true = TRUE if run.measured is not None else ""
+    true = topics.TRUE if run.measured is not None else ""
     return [
         *_sensors(run),
         *_motion(run, true),
@@ -128,7 +108,7 @@ def _sensors(run: Run) -> Iterator[Stream]:
     if measured is None:
         return
     yield _joint_states(
-        JOINT_STATES,
+        topics.JOINT_STATES,
         robot,
         measured.time,
         position=measured.position,
@@ -137,11 +117,11 @@ def _sensors(run: Run) -> Iterator[Stream]:
     )
     for side, wrench in measured.feet.items():
         frame = foot_sensor_frame(run, side)
-        yield _wrenches(wrench_topic(side), frame, wrench, measured.time)
+        yield _wrenches(topics.wrench_topic(side), frame, wrench, measured.time)
     yield Stream(
-        IMU,
+        topics.IMU,
         "sensor_msgs/Imu",
-        {"header": {"frame_id": imu_frame(robot)}},
+        {"header": {"frame_id": topics.imu_frame(robot)}},
         {
             "orientation.x": measured.orientation,
             "angular_velocity.x": measured.angular_velocity,
@@ -153,7 +133,7 @@ def _sensors(run: Run) -> Iterator[Stream]:
         q, v = run.estimates["q"], run.estimates["v"]
         yield from _base(robot, q, v, "", measured.time)
         yield _joint_states(
-            ESTIMATED_JOINTS,
+            topics.ESTIMATED_JOINTS,
             robot,
             measured.time,
             position=joint_positions(robot, q),
@@ -164,21 +144,21 @@ def _sensors(run: Run) -> Iterator[Stream]:
 def _motion(run: Run, true: str) -> Iterator[Stream]:
     names = degree_names(run.robot)
     yield _joint_states(
-        true + JOINT_STATES,
+        true + topics.JOINT_STATES,
         run.robot,
         position=joint_positions(run.robot, run.q),
         velocity=run.v[:, BASE_V:],
         effort=run.torque,
     )
     yield Stream(
-        true + JOINT_ACCELERATIONS,
+        true + topics.JOINT_ACCELERATIONS,
         "trajectory_msgs/JointTrajectory",
         {"joint_names": names, "points": [{"accelerations": [0.0] * len(names)}]},
         {"points[0].accelerations": run.a[:, BASE_V:]},
     )
     yield from _base(run.robot, run.q, run.v, true)
     yield Stream(
-        true + BASE_ACCELERATION,
+        true + topics.BASE_ACCELERATION,
         "geometry_msgs/AccelStamped",
         {"header": {"frame_id": run.robot.description.root}},
         {"accel.linear.x": run.a[:, :BASE_V]},
@@ -187,11 +167,15 @@ def _motion(run: Run, true: str) -> Iterator[Stream]:
 
 def _balance(run: Run, true: str) -> Iterator[Stream]:
     for side, wrench in run.foot_wrench.items():
-        yield _wrenches(true + wrench_topic(side), sole_frame(side), wrench)
-    yield _points(true + COM, run.com)
-    yield _points(true + ZMP, run.zmp, run.supported)
+        yield _wrenches(
+            true + topics.wrench_topic(side), topics.sole_frame(side), wrench
+        )
+    yield _points(true + topics.COM, run.com)
+    yield _points(true + topics.ZMP, run.zmp, run.supported)
     margin = {"data": run.zmp_margin}
-    yield Stream(true + ZMP_MARGIN, "std_msgs/Float64", {}, margin, (), run.supported)
+    yield Stream(
+        true + topics.ZMP_MARGIN, "std_msgs/Float64", {}, margin, (), run.supported
+    )
 
 
 def _contacts(run: Run, true: str) -> Iterator[Stream]:
@@ -211,11 +195,13 @@ def _contacts(run: Run, true: str) -> Iterator[Stream]:
             columns[f"markers[{at}].action"] = shown
         stamps = tuple(f"markers[{at}].header.stamp" for at in range(len(markers)))
         type_name = "visualization_msgs/MarkerArray"
-        yield Stream(true + CONTACTS, type_name, {"markers": markers}, columns, stamps)
+        yield Stream(
+            true + topics.CONTACTS, type_name, {"markers": markers}, columns, stamps
+        )
     count = run.boxes.shape[1]
     if count:
         yield Stream(
-            true + BOXES,
+            true + topics.BOXES,
             "geometry_msgs/PoseArray",
             {**IN_WORLD, "poses": [{}] * count},
             {"poses[0].position.x": run.boxes.reshape(len(run.time), -1)},
@@ -225,11 +211,11 @@ def _contacts(run: Run, true: str) -> Iterator[Stream]:
 def _commands(run: Run) -> Iterator[Stream]:
     if run.commands:
         columns = {JOINT_FIELDS[name]: own for name, own in run.commands.items()}
-        yield _joint_states(JOINT_COMMANDS, run.robot, **columns)
+        yield _joint_states(topics.JOINT_COMMANDS, run.robot, **columns)
 
 
 def _reference(run: Run, name: str, values: Array) -> Stream:
-    topic, sizes = f"{REFERENCES}{name}", values.shape[1:]
+    topic, sizes = f"{topics.REFERENCES}{name}", values.shape[1:]
     field = JOINT_FIELDS.get(name.removeprefix("joint_"))
     if name.startswith("joint_") and field is not None:
         return _joint_states(topic, run.robot, **{field: values})
@@ -265,7 +251,7 @@ def _base(
     pose = q[:, :BASE_Q]
     message = {**IN_WORLD, "child_frame_id": robot.description.root}
     yield Stream(
-        prefix + TRANSFORMS,
+        prefix + topics.TRANSFORMS,
         "tf2_msgs/TFMessage",
         {"transforms": [message]},
         {"transforms[0].transform.translation.x": pose},
@@ -273,7 +259,7 @@ def _base(
         stamped=stamped,
     )
     yield Stream(
-        prefix + ODOMETRY,
+        prefix + topics.ODOMETRY,
         "nav_msgs/Odometry",
         message,
         {"pose.pose.position.x": pose, "twist.twist.linear.x": v[:, :BASE_V]},

@@ -3,63 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from mcap import records
 
 from equipoise.errors import EquipoiseError
 from equipoise.log.folder import FILES
-from equipoise.log.mcap_format.cdr import Bytes, Layout, MessageType
-from equipoise.log.mcap_format.mcap_file import LOG_NAME, read_whole, what_is_lost
+from equipoise.log.mcap_format.cdr import MessageType
+from equipoise.log.mcap_format.mcap_file import (
+    LOG_NAME,
+    Messages,
+    decode,
+    read_whole,
+    what_is_lost,
+)
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
-from equipoise.log.mcap_format.raw_messages import RawLog, Wanted
+from equipoise.log.mcap_format.raw_messages import Damage, RawLog, RawTopic, Wanted
 from equipoise.log.mcap_format.ros_types import DEFINITIONS, definition
 from equipoise.log.mcap_format.topics import EVENTS
-from equipoise.log.recordings.db3_file import read_db3
 
 METADATA = "metadata.yaml"
 BAG_ENDINGS = (".mcap", ".db3")
 PACKED = ".zstd"
+# Names in a damaged file, and so in the error about it, may not be UTF-8.
+BROKEN = (sqlite3.Error, UnicodeDecodeError)
 UNPACK = "unpack it (ros2 bag convert, or zstd -d)"
-
-
-class Group(NamedTuple):
-    """Messages of a topic that have the same layout, texts included.
-
-    Attributes:
-        places: Their indices among the messages of the topic, increasing, shape (m,).
-        layout: Their layout.
-        rows: The messages, shape (m, size).
-    """
-
-    places: NDArray[np.int64]
-    layout: Layout
-    rows: Bytes
-
-    def numbers(self, path: str, count: int | None = None) -> NDArray[Any]:
-        """Return the numbers at a path and those after it, shape (m, count)."""
-        return self.layout.get(self.rows, path, count)
-
-
-class BagTopic(NamedTuple):
-    """Messages of a topic in order of log time.
-
-    Attributes:
-        name: For example ``"/joint_states"``.
-        type: Without ROS 2's middle: ``"sensor_msgs/JointState"``.
-        times: Log times [ns], shape (n,).
-        groups: The messages, decoded; empty where not kept or not readable.
-    """
-
-    name: str
-    type: str
-    times: NDArray[np.int64]
-    groups: tuple[Group, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +51,7 @@ class Bag:
 
     path: Path
     files: tuple[Path, ...]
-    topics: Mapping[str, BagTopic]
+    topics: Mapping[str, Messages]
     attachments: Mapping[str, bytes]
     begin: int
     end: int
@@ -90,9 +63,8 @@ class _Found:
     """Messages of a topic, over all files."""
 
     type: str
-    definition: str | None
-    times: list[int] = field(default_factory=list)
-    data: list[bytes] = field(default_factory=list)
+    messages: RawTopic
+    definition: str | None = None
 
 
 def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) -> Bag:
@@ -122,7 +94,7 @@ def read_bag(path: Path | str, wanted: Wanted, duration: float | None = None) ->
         notices += [lost] if lost else []
         attachments.update(raw.attachments)
         _add(found, raw, notices)
-    if not any(topic.times for topic in found.values()):
+    if not any(item.messages.times for item in found.values()):
         lines = "; ".join(notices) or "there is no message in it"
         raise EquipoiseError(f"{path}: nothing of it is readable: {lines}")
     topics = {name: _topic(name, item, notices) for name, item in found.items()}
@@ -155,44 +127,40 @@ def _add(found: dict[str, _Found], raw: RawLog, notices: list[str]) -> None:
     for topic in raw.topics.values():
         schema = raw.schemas.get(topic.channel.schema_id)
         kind = _short(schema.name) if schema else ""
-        item = found.setdefault(topic.channel.topic, _Found(kind, None))
-        item.times += topic.times
-        if not topic.wanted:
-            continue
-        if topic.channel.message_encoding != "cdr":
+        empty = RawTopic(topic.channel)
+        item = found.setdefault(topic.channel.topic, _Found(kind, empty))
+        if topic.wanted and topic.channel.message_encoding != "cdr":
             notices.append(
                 f"'{topic.channel.topic}' is left out: its messages are encoded as "
                 f"'{topic.channel.message_encoding}', not as cdr (ROS 2)"
             )
+            item.messages.times += topic.times
             continue
-        item.data += topic.messages()
-        if schema and schema.encoding == "ros2msg" and schema.data:
+        item.messages.extend(topic)
+        if topic.wanted and schema and schema.encoding == "ros2msg" and schema.data:
             item.definition = schema.data.decode(errors="replace")
 
 
-def _topic(name: str, item: _Found, notices: list[str]) -> BagTopic:
-    times = np.array(item.times, dtype=np.int64)
-    order = np.argsort(times, kind="stable")
-    groups: tuple[Group, ...] = ()
-    if item.data and len(item.data) == len(times):
+def _topic(name: str, item: _Found, notices: list[str]) -> Messages:
+    if item.messages.is_kept():
         try:
             if not item.definition and item.type not in DEFINITIONS:
                 raise EquipoiseError(f"no definition of {item.type} is known")
             text = item.definition or definition(item.type)
-            data = [item.data[at] for at in order.tolist()]
-            groups = tuple(_message_groups(item.type, text, data))
+            return decode(item.messages, MessageType.parse(item.type, text))
         except EquipoiseError as error:
             notices.append(f"'{name}' is left out: {error}")
-    return BagTopic(name, item.type, times[order], groups)
+    times = np.sort(np.array(item.messages.times, dtype=np.int64))
+    return Messages(name, item.type, times, ())
 
 
 def _short(kind: str) -> str:
     return kind.replace("/msg/", "/")
 
 
-def topic_names(topics: Iterable[BagTopic]) -> str:
+def topic_names(topics: Iterable[Messages]) -> str:
     """Return names and types in a line, for messages."""
-    return ", ".join(f"{topic.name} ({topic.type})" for topic in topics) or "none"
+    return ", ".join(f"{topic.topic} ({topic.type})" for topic in topics) or "none"
 
 
 def check_there(path: Path) -> None:
@@ -272,24 +240,96 @@ def _natural(file: Path) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in parts]
 
 
-def _message_groups(
-    name: str, definition: str, messages: Sequence[bytes]
-) -> Iterator[Group]:
-    """Sort the messages of a topic by layout: lists in them may differ in length.
+def read_db3(file: Path, wanted: Wanted) -> RawLog:
+    """Read a SQLite bag (.db3) into the same form as an MCAP file.
+
+    Newer bags hold the definitions of their messages; where one does not, they are
+    missing in ``schemas``; standard types are known.
+
+    Args:
+        file: The .db3 file.
+        wanted: Topics whose messages to keep, by name and type.
 
     Raises:
-        EquipoiseError: If a message is not of the type.
+        EquipoiseError: If it is not one, or is damaged before the first message.
     """
-    kind = MessageType.parse(name, definition)
-    by_size: dict[int, list[int]] = defaultdict(list)
-    for place, message in enumerate(messages):
-        by_size[len(message)].append(place)
-    for size, chosen in sorted(by_size.items()):
-        places = np.array(chosen, dtype=np.int64)
-        joined = b"".join(messages[place] for place in chosen)
-        rows = np.frombuffer(joined, dtype=np.uint8).reshape(len(places), size)
-        while len(places):
-            layout = kind.layout(rows[0].tobytes())
-            same = layout.fits(rows)
-            yield Group(places[same], layout, rows[same])
-            places, rows = places[~same], rows[~same]
+    log = RawLog()
+    with _opened(file) as database:
+        definitions = _definitions(database)
+        rows = database.execute(
+            "SELECT id, name, type, serialization_format FROM topics"
+        )
+        for number, name, kind, encoding in rows.fetchall():
+            texts = (name, kind, encoding)
+            if not isinstance(number, int) or not all(
+                isinstance(t, str) for t in texts
+            ):
+                raise sqlite3.DatabaseError("the table of topics is damaged")
+            schema = definitions.get(kind, ("", ""))
+            log.schemas[number] = records.Schema(
+                id=number, name=kind, encoding=schema[0], data=schema[1].encode()
+            )
+            channel = records.Channel(
+                id=number,
+                topic=name,
+                message_encoding=encoding,
+                metadata={},
+                schema_id=number,
+            )
+            log.topics[number] = RawTopic(channel, wanted(name, kind))
+        try:
+            _read_messages(database, log)
+            log.complete = True
+        except BROKEN as error:
+            log.damage = Damage(False, str(error), None)
+    if log.damage and not any(topic.times for topic in log.topics.values()):
+        raise EquipoiseError(f"{file}: is damaged ({log.damage.reason})")
+    return log
+
+
+def _read_messages(database: sqlite3.Connection, log: RawLog) -> None:
+    kept = [number for number, topic in log.topics.items() if topic.wanted]
+    # unwanted messages can be pictures: they stay on disk
+    rows = database.execute(
+        "SELECT topic_id, timestamp, "
+        f"CASE WHEN topic_id IN ({', '.join(map(str, kept))}) THEN data ELSE x'' END "
+        "FROM messages ORDER BY id"
+    )
+    for number, time, data in rows:
+        topic = log.topics.get(number)
+        if not isinstance(time, int) or not isinstance(data, bytes):
+            raise sqlite3.DatabaseError("a message is damaged")
+        if topic is not None:
+            topic.add([time], data)
+
+
+def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
+    """Return encoding and text of message definitions by type, if the bag has them."""
+    try:
+        rows = database.execute(
+            "SELECT topic_type, encoding, encoded_message_definition "
+            "FROM message_definitions"
+        ).fetchall()
+    except sqlite3.OperationalError:  # bags before ROS 2 Iron have no such table
+        return {}
+    return {
+        kind: (encoding, text)
+        for kind, encoding, text in rows
+        if isinstance(encoding, str) and isinstance(text, str)
+    }
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    database = None
+    try:
+        uri = f"{file.resolve().as_uri()}?mode=ro"
+        database = sqlite3.connect(uri, uri=True)
+        yield database
+    except BROKEN as error:
+        raise EquipoiseError(
+            f"{file}: is not a ROS 2 bag, or is damaged ({error})"
+        ) from error
+    finally:
+        if database is not None:
+            database.close()

@@ -22,12 +22,12 @@ from equipoise.robot.parts import Side
 # With a lower fraction of the leg joints the log is another robot's.
 LEAST_MATCHED = 0.5
 # Angles so far beyond a limit are not radians [rad], in this fraction of the joints.
-FAR_BEYOND, MANY = 1.0, 0.25
+FAR_BEYOND, BEYOND_FRACTION = 1.0, 0.25
 LONGEST_LIST = 8
 # Vertical force as a fraction of the weight below which its sign is reversed.
-TURNED = -0.25
+REVERSED = -0.25
 # Range of the feet's median load, as a fraction of the weight.
-FAIR_LOAD = (0.7, 1.3)
+PLAUSIBLE_LOAD = (0.7, 1.3)
 # Wrenches that start later or end earlier than joints by more get a notice [s].
 LATE = 0.1
 # A frame of this name that the log itself fixes to a foot is that of a sensor between
@@ -126,7 +126,7 @@ def degrees_reason(recording: Recording, robot: Robot) -> str | None:
             middle = float(np.median(values))
             if not limits[0] - FAR_BEYOND < middle < limits[1] + FAR_BEYOND:
                 beyond.append((actuator.joint, middle, limits))
-    if not checked or len(beyond) < max(2.0, MANY * checked):
+    if not checked or len(beyond) < max(2.0, BEYOND_FRACTION * checked):
         return None
     name, value, (lower, upper) = beyond[0]
     return (
@@ -205,7 +205,7 @@ def foot_wrenches(
     for side, (_, name, wrench, placed) in chosen.items():
         values = _at_times(recording.time, wrench, name, notices)
         found[side] = _in_sole(robot, q, side, placed, values)
-    found = _turned_upright(robot, found, notices)
+    found = _signs_corrected(robot, found, notices)
     for side, (_, name, wrench, placed) in chosen.items():
         foot, _ = placement_in_body(robot.model, robot.soles[side])
         own_frame = wrench.frame in recording.static_frames and placed.body == foot
@@ -314,7 +314,7 @@ def _in_sole(
     return np.hstack([force, torque])
 
 
-def _turned_upright(
+def _signs_corrected(
     robot: Robot, wrenches: dict[Side, Array], notices: list[str]
 ) -> dict[Side, Array]:
     """Reverse all signs if the ground seems to pull the feet down."""
@@ -322,14 +322,14 @@ def _turned_upright(
         return wrenches
     weight = robot.mass * STANDARD_GRAVITY
     load = float(np.median(sum(w[:, 2] for w in wrenches.values()))) / weight
-    if load < TURNED:
+    if load < REVERSED:
         notices.append(
             f"the feet's wrenches sum to {load:.2f} m g upwards: taken for forces on "
             "the ground, their signs are reversed"
         )
         load = -load
         wrenches = {side: -values for side, values in wrenches.items()}
-    if len(wrenches) == 2 and not FAIR_LOAD[0] < load < FAIR_LOAD[1]:
+    if len(wrenches) == 2 and not PLAUSIBLE_LOAD[0] < load < PLAUSIBLE_LOAD[1]:
         notices.append(
             f"the feet carry {load:.2f} m g in the middle of the log, not the robot's "
             "weight"

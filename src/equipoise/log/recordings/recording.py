@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -75,13 +75,13 @@ class Recording:
     velocity: Mapping[str, Array]
     effort: Mapping[str, Array]
     wrenches: Mapping[str, MeasuredWrench]
-    base_pose: Array | None
-    base_source: str
-    base_frame: str
-    static_frames: Mapping[str, StaticFrame]
-    urdf: str | None
-    settings: bytes | None
-    notices: tuple[str, ...]
+    base_pose: Array | None = None
+    base_source: str = ""
+    base_frame: str = ""
+    static_frames: Mapping[str, StaticFrame] = field(default_factory=dict)
+    urdf: str | None = None
+    settings: bytes | None = None
+    notices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze."""
@@ -161,7 +161,7 @@ def finite_rows(values: Array, notices: list[str], name: str) -> NDArray[np.intp
     return kept
 
 
-def held(values: Array) -> Array:
+def forward_filled(values: Array) -> Array:
     """Return columns (n, k) without NaN: the value before, or at the start the first.
 
     Columns without any number stay NaN.
@@ -192,7 +192,7 @@ def poses_at(time: Array, own_time: Array, poses: Array) -> Array:
     """
     if np.array_equal(time, own_time):
         return poses
-    # q and -q are the same turn; between neighbours the nearer one is meant
+    # q and -q are the same rotation; between neighbours the nearer one is meant
     flips = np.einsum("ni,ni->n", poses[1:, 3:], poses[:-1, 3:]) < 0.0
     signs = np.cumprod(np.append(1.0, np.where(flips, -1.0, 1.0)))
     near = np.hstack([poses[:, :3], poses[:, 3:] * signs[:, None]])

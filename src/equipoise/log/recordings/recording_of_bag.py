@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
+from equipoise.log.mcap_format.mcap_file import Group, Messages
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.mcap_format.static_messages import SETTINGS_ATTACHMENT
 from equipoise.log.mcap_format.topics import NOT_MEASURED
-from equipoise.log.recordings.bag import Bag, BagTopic, Group, topic_names
+from equipoise.log.recordings.bag import Bag, topic_names
 from equipoise.log.recordings.recording import Recording, StaticFrame
 from equipoise.log.recordings.topic_series import (
     JointSeries,
@@ -64,7 +65,7 @@ def recording_of_bag(bag: Bag) -> Recording:
     Raises:
         EquipoiseError: If it holds no joint positions.
     """
-    wrenches = _measured(_of_type(bag, WRENCH))
+    wrenches = _measured(_by_name(_of_type(bag, WRENCH)))
     return recording_of_series(
         bag.path,
         _joint_topics(bag),
@@ -77,14 +78,18 @@ def recording_of_bag(bag: Bag) -> Recording:
     )
 
 
-def _of_type(bag: Bag, kind: str) -> list[BagTopic]:
+def _of_type(bag: Bag, kind: str) -> list[Messages]:
     topics = (topic for topic in bag.topics.values() if topic.type == kind)
-    return sorted((t for t in topics if t.groups), key=lambda topic: topic.name)
+    return [topic for topic in topics if topic.groups]
+
+
+def _by_name(topics: list[Messages]) -> list[Messages]:
+    return sorted(topics, key=lambda topic: topic.topic)
 
 
 def _joint_topics(bag: Bag) -> list[JointSeries]:
     """Return joint states, the topic with most joints first."""
-    topics = _of_type(bag, JOINT_STATE)
+    topics = _by_name(_of_type(bag, JOINT_STATE))
     if not topics:
         raise EquipoiseError(
             f"{bag.path}: holds no joint positions: it has no topic of type "
@@ -95,17 +100,17 @@ def _joint_topics(bag: Bag) -> list[JointSeries]:
 
 
 def _known_joints(states: JointSeries) -> int:
-    return int(np.isfinite(states.position.values).any(axis=0).sum())
+    return int(np.isfinite(states.position).any(axis=0).sum())
 
 
-def _measured(topics: list[BagTopic]) -> list[BagTopic]:
-    return [topic for topic in topics if not DESIRED.search(topic.name.lower())]
+def _measured(topics: list[Messages]) -> list[Messages]:
+    return [topic for topic in topics if not DESIRED.search(topic.topic.lower())]
 
 
 def described_urdf(bag: Bag) -> str | None:
     """Return the URDF of a bag's robot, if there is one."""
     for topic in bag.topics.values():
-        if is_description(topic.name, topic.type) and topic.groups:
+        if is_description(topic.topic, topic.type) and topic.groups:
             return topic.groups[-1].layout.texts["data"]
     return None
 
@@ -126,7 +131,7 @@ def _static_frames(bag: Bag) -> dict[str, StaticFrame]:
     """Return frames that /tf_static fixes to others, by name."""
     found = {}
     for topic in bag.topics.values():
-        if topic.type == "tf2_msgs/TFMessage" and topic.name.endswith("tf_static"):
+        if topic.type == "tf2_msgs/TFMessage" and topic.topic.endswith("tf_static"):
             for (parent, child), series in _transform_series(topic).items():
                 pose = series.values[-1]
                 if np.isfinite(pose).all() and np.any(pose[3:]):
@@ -135,21 +140,17 @@ def _static_frames(bag: Bag) -> dict[str, StaticFrame]:
 
 
 def _odometry(bag: Bag) -> Series | None:
-    topics = [
-        topic
-        for topic in bag.topics.values()
-        if topic.type == "nav_msgs/Odometry" and topic.groups
-    ]
-    topics.sort(key=lambda topic: (topic.name != "/odom", -len(topic.times)))
+    topics = _of_type(bag, "nav_msgs/Odometry")
     if not topics:
         return None
-    return _stamped_series(topics[0], "pose.pose.position.x", 7, "child_frame_id")
+    best = min(topics, key=lambda topic: (topic.topic != "/odom", -len(topic.times)))
+    return _stamped_series(best, "pose.pose.position.x", 7, "child_frame_id")
 
 
 def _transform(bag: Bag) -> Series | None:
     moving: dict[tuple[str, str], Series] = {}
     for topic in bag.topics.values():
-        if topic.type == "tf2_msgs/TFMessage" and not topic.name.endswith("tf_static"):
+        if topic.type == "tf2_msgs/TFMessage" and not topic.topic.endswith("tf_static"):
             moving.update(_transform_series(topic))
     for fixed in FIXED_FRAMES:
         for (parent, child), series in moving.items():
@@ -159,13 +160,8 @@ def _transform(bag: Bag) -> Series | None:
 
 
 def _stamped_pose(bag: Bag) -> Series | None:
-    topics = [
-        topic
-        for topic in bag.topics.values()
-        if topic.type == "geometry_msgs/PoseStamped"
-        and topic.groups
-        and BASE_WORD.search(topic.name.lower())
-    ]
+    topics = _of_type(bag, "geometry_msgs/PoseStamped")
+    topics = [topic for topic in topics if BASE_WORD.search(topic.topic.lower())]
     if not topics:
         return None
     most = max(topics, key=lambda topic: len(topic.times))
@@ -173,7 +169,7 @@ def _stamped_pose(bag: Bag) -> Series | None:
     return _stamped_series(most, "pose.position.x", 7)._replace(frame="")
 
 
-def _joint_series(topic: BagTopic) -> JointSeries:
+def _joint_series(topic: Messages) -> JointSeries:
     """Return the joint states of a topic; messages may hold some joints each."""
     texts = [group.layout.list_texts("name[]") for group in topic.groups]
     names = tuple(dict.fromkeys(name for own in texts for name in own))
@@ -195,15 +191,13 @@ def _joint_series(topic: BagTopic) -> JointSeries:
                 values[np.ix_(group.places, to)] = numbers
                 if key == "position":
                     broken += int(np.count_nonzero(~np.isfinite(numbers)))
-    position, velocity, effort = (
-        Series(topic.name, "", topic.times, stamps, values, names)
-        for values in columns.values()
+    return JointSeries(
+        topic.topic, topic.times, stamps, names, **columns, broken=broken
     )
-    return JointSeries(position, velocity, effort, broken)
 
 
 def _stamped_series(
-    topic: BagTopic, path: str, count: int, frame: str = "header.frame_id"
+    topic: Messages, path: str, count: int, frame: str = "header.frame_id"
 ) -> Series:
     """Return numbers of messages that have a header, from a path on, and its frame."""
     rows = len(topic.times)
@@ -213,10 +207,10 @@ def _stamped_series(
         values[group.places] = group.numbers(path, count)
         stamps[group.places] = _stamps(group, "header.stamp")
     name = topic.groups[0].layout.texts[frame]
-    return Series(topic.name, name.lstrip("/"), topic.times, stamps, values)
+    return Series(topic.topic, name.lstrip("/"), topic.times, stamps, values)
 
 
-def _transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
+def _transform_series(topic: Messages) -> dict[tuple[str, str], Series]:
     """Return the poses of a topic of transforms by parent and child."""
     found: dict[tuple[str, str], list[Series]] = {}
     for group in topic.groups:
@@ -228,7 +222,7 @@ def _transform_series(topic: BagTopic) -> dict[tuple[str, str], Series]:
             poses = group.numbers(f"{path}.transform.translation.x", 7)
             stamps = _stamps(group, f"{path}.header.stamp")
             logged = topic.times[group.places]
-            part = Series(topic.name, child, logged, stamps, np.array(poses))
+            part = Series(topic.topic, child, logged, stamps, np.array(poses))
             found.setdefault((parent, child), []).append(part)
     return {key: _joined(parts) for key, parts in found.items()}
 

@@ -18,7 +18,7 @@ from equipoise.log.recordings.recording import (
     Recording,
     Times,
     finite_rows,
-    held,
+    forward_filled,
     last_of_each_time,
     note_gaps,
     note_not_finite,
@@ -79,7 +79,7 @@ def recording_of_csv(file: Path) -> Recording:
         match = JOINT.fullmatch(name)
         if match and np.isfinite(column).any():
             broken += int(np.count_nonzero(~np.isfinite(column)))
-            filled = held(column[order][:, None])[kept, 0]
+            filled = forward_filled(column[order][:, None])[kept, 0]
             groups[match.group(2) or "position"][match.group(1)] = filled
     note_not_finite(broken, notices, file.name)
     if not groups["position"]:
@@ -96,10 +96,6 @@ def recording_of_csv(file: Path) -> Recording:
         wrenches=wrenches,
         base_pose=base,
         base_source="" if base is None else f"columns {prefix}.*",
-        base_frame="",
-        static_frames={},
-        urdf=None,
-        settings=None,
         notices=tuple(notices),
     )
 
@@ -137,10 +133,10 @@ def _take_base(
             own = parts.setdefault(match.group(1), {})
             own[match.group(2).lower()] = columns.pop(name)
     for prefix, own in parts.items():
-        turn = _turn(own)
-        if turn is not None and own.keys() >= set("xyz"):
+        orientation = _orientation(own)
+        if orientation is not None and own.keys() >= set("xyz"):
             position = np.stack([own[axis] for axis in "xyz"], axis=1)
-            return np.hstack([position, turn]), prefix
+            return np.hstack([position, orientation]), prefix
         notices.append(
             f"columns {prefix}.* are left out: x, y, z and roll, pitch, yaw or "
             "qx, qy, qz, qw are needed"
@@ -148,7 +144,7 @@ def _take_base(
     return None, ""
 
 
-def _turn(own: dict[str, Array]) -> Array | None:
+def _orientation(own: dict[str, Array]) -> Array | None:
     """Return quaternions xyzw of roll, pitch and yaw (URDF's: Rz Ry Rx), or given."""
     if own.keys() >= {"qx", "qy", "qz", "qw"}:
         given = np.stack([own[f"q{axis}"] for axis in "xyzw"], axis=1)

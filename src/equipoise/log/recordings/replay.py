@@ -43,7 +43,7 @@ LEAST_LOAD = 0.05
 
 
 def recorded_run(recording: Recording, robot: Robot) -> Run:
-    """Return a recording as a run, with what the model says of it.
+    """Return a recording as a run, with what follows from the model.
 
     The CoM is the model's; velocities and accelerations are differences of positions;
     the ZMP is that of the feet's wrenches, where both are known. Where the log does not
@@ -62,9 +62,9 @@ def recorded_run(recording: Recording, robot: Robot) -> Run:
     if rows < 2:
         raise EquipoiseError(f"{recording.source}: has one row only; two are needed")
     positions = matched_positions(recording, robot, notices)
-    anywhere = configurations(robot, np.tile(AT_ORIGIN, (rows, 1)), positions)
-    wrenches = foot_wrenches(recording, robot, anywhere, notices)
-    base, base_from = _base(recording, robot, anywhere, positions, wrenches, notices)
+    q_at_origin = configurations(robot, np.tile(AT_ORIGIN, (rows, 1)), positions)
+    wrenches = foot_wrenches(recording, robot, q_at_origin, notices)
+    base, base_from = _base(recording, robot, q_at_origin, positions, wrenches, notices)
     q = configurations(robot, base, positions)
     v = velocities(robot, q, recording.time)
     zmp = measured_zmp(robot, q, wrenches)
@@ -124,13 +124,13 @@ def _thinned(recording: Recording) -> tuple[Recording, list[str]]:
 def _base(
     recording: Recording,
     robot: Robot,
-    anywhere: Array,
+    q_at_origin: Array,
     positions: Array,
     wrenches: dict[Side, Array],
     notices: list[str],
 ) -> tuple[Array, str]:
     """Return poses of the base (n, 7), and where they come from."""
-    measured = _measured_base(recording, robot, anywhere, notices)
+    measured = _measured_base(recording, robot, q_at_origin, notices)
     if measured is not None:
         return measured, recording.base_source
     if set(robot.soles) != {"left", "right"}:
@@ -138,7 +138,7 @@ def _base(
             f"the log has no pose of the base, and {robot.name} does not have two "
             "soles: its base stands still"
         )
-        return np.tile(robot.standing[:7], (len(anywhere), 1)), "nothing"
+        return np.tile(robot.standing[:7], (len(q_at_origin), 1)), "nothing"
     load, chosen_by = None, "the lower"
     if len(wrenches) == 2:
         weight = robot.mass * STANDARD_GRAVITY
@@ -152,7 +152,7 @@ def _base(
 
 
 def _measured_base(
-    recording: Recording, robot: Robot, anywhere: Array, notices: list[str]
+    recording: Recording, robot: Robot, q_at_origin: Array, notices: list[str]
 ) -> Array | None:
     """Return the recorded pose as one of the robot's root, on the floor."""
     if recording.base_pose is None:
@@ -161,7 +161,7 @@ def _measured_base(
     frame = recording.base_frame
     if frame and frame != robot.description.root:
         try:
-            in_root = np.asarray(frame_pose(robot, anywhere, frame))
+            in_root = np.asarray(frame_pose(robot, q_at_origin, frame))
         except NameNotFoundError:
             notices.append(
                 f"'{recording.base_source}' is left out: it is the pose of '{frame}', "
@@ -169,7 +169,7 @@ def _measured_base(
             )
             return None
         base = as_poses(to_transforms(base) @ np.linalg.inv(in_root))
-    soles = {side: sole_pose(robot, anywhere, side) for side in robot.soles}
+    soles = {side: sole_pose(robot, q_at_origin, side) for side in robot.soles}
     if soles:
         floor = lowest_corner(robot, to_transforms(base), soles)
         height = float(np.median(floor))

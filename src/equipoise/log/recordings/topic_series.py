@@ -23,7 +23,7 @@ from equipoise.log.recordings.recording import (
     Recording,
     StaticFrame,
     finite_rows,
-    held,
+    forward_filled,
     last_of_each_time,
     note_gaps,
     note_not_finite,
@@ -52,7 +52,6 @@ class Series(NamedTuple):
         logged: Log times [ns], shape (m,).
         stamps: Times of measurement, by the headers [ns], shape (m,).
         values: Numbers, shape (m, k), NaN where a message lacks one.
-        names: Names of the columns, if they have any.
     """
 
     topic: str
@@ -60,19 +59,30 @@ class Series(NamedTuple):
     logged: NDArray[np.int64]
     stamps: NDArray[np.int64]
     values: Array
-    names: tuple[str, ...] = ()
 
 
 class JointSeries(NamedTuple):
-    """Joint states of one topic; ``names`` are the same in all three.
+    """Joint states of one topic, m rows in order of log time.
 
-    ``broken`` counts positions that were given, but are not finite.
+    Attributes:
+        topic: Topic name.
+        logged: Log times [ns], shape (m,).
+        stamps: Times of measurement, by the headers [ns], shape (m,).
+        names: Names of k joints.
+        position: Their positions, shape (m, k), NaN where a message lacks one.
+        velocity: Their velocities, likewise.
+        effort: Their torques, likewise.
+        broken: Number of positions that were given, but are not finite.
     """
 
-    position: Series
-    velocity: Series
-    effort: Series
-    broken: int
+    topic: str
+    logged: NDArray[np.int64]
+    stamps: NDArray[np.int64]
+    names: tuple[str, ...]
+    position: Array
+    velocity: Array
+    effort: Array
+    broken: int = 0
 
 
 def recording_of_series(
@@ -103,35 +113,24 @@ def recording_of_series(
     """
     notices = list(notices)
     main = states[0]
-    used = [item.position for item in states] + [*wrenches] + ([base] if base else [])
-    logged = _with_log_time(used, notices)
-
-    times = _times(main.position, logged)
-    order = sorted_rows(times, notices, f"'{main.position.topic}'")
-    kept = last_of_each_time(times[order], notices, f"'{main.position.topic}'")
+    logged = _with_log_time([*states, *wrenches, *([base] if base else [])], notices)
+    times, label = _times(main, logged), f"'{main.topic}'"
+    order = sorted_rows(times, notices, label)
+    kept = last_of_each_time(times[order], notices, label)
     times = times[order][kept]
     time = seconds_from(times, int(times[0]))
-    note_gaps(time, notices, f"'{main.position.topic}'")
-    joints, velocity, effort = (
-        _columns(getattr(main, key), order, kept)
-        for key in ("position", "velocity", "effort")
-    )
+    note_gaps(time, notices, label)
+    joints, velocity, effort = _joint_columns(main, order, kept)
     for other in states[1:]:
-        rows = _rows_before(times, _times(other.position, logged))
-        groups = (
-            (joints, other.position),
-            (velocity, other.velocity),
-            (effort, other.effort),
+        more = _joint_columns(other, *_rows_before(times, _times(other, logged)))
+        joints, velocity, effort = (
+            own | their | own  # the first topic's joints first, and as it has them
+            for own, their in zip((joints, velocity, effort), more, strict=True)
         )
-        for found, series in groups:
-            for name, column in _columns(series, *rows).items():
-                found.setdefault(name, column)
-    note_not_finite(main.broken, notices, f"'{main.position.topic}'")
-    _note_missing(main.position, notices)
+    note_not_finite(main.broken, notices, label)
+    _note_missing(main, notices)
     if not joints:
-        raise EquipoiseError(
-            f"{source}: '{main.position.topic}' holds no joint positions"
-        )
+        raise EquipoiseError(f"{source}: {label} holds no joint positions")
     return Recording(
         source=source,
         time=time,
@@ -154,20 +153,27 @@ def recording_of_series(
     )
 
 
-def _times(series: Series, logged: bool) -> NDArray[np.int64]:
+def _times(series: Series | JointSeries, logged: bool) -> NDArray[np.int64]:
     return series.logged if logged else series.stamps
 
 
-def _columns(
-    series: Series, order: NDArray[np.int64], kept: NDArray[np.int64]
-) -> dict[str, Array]:
-    """Return the columns that have numbers, in order of time, by joint."""
-    values = held(series.values[order])[kept]
-    return {
-        name: column
-        for name, column in zip(series.names, values.T, strict=True)
-        if np.isfinite(column).all()
-    }
+def _joint_columns(
+    states: JointSeries, order: NDArray[np.int64], kept: NDArray[np.int64]
+) -> list[dict[str, Array]]:
+    """Return positions, velocities and torques in order of time, by joint.
+
+    Columns without numbers are left out.
+    """
+    return [
+        {
+            name: column
+            for name, column in zip(
+                states.names, forward_filled(own[order])[kept].T, strict=True
+            )
+            if np.isfinite(column).all()
+        }
+        for own in (states.position, states.velocity, states.effort)
+    ]
 
 
 def _rows_before(
@@ -209,10 +215,10 @@ def _base_at(
     return poses_at(time, own_time, poses)
 
 
-def _note_missing(series: Series, notices: list[str]) -> None:
-    known = np.asarray(np.isfinite(series.values).any(axis=0))
+def _note_missing(states: JointSeries, notices: list[str]) -> None:
+    known = np.asarray(np.isfinite(states.position).any(axis=0))
     lost = [
-        f"'{name}'" for name, own in zip(series.names, known, strict=True) if not own
+        f"'{name}'" for name, own in zip(states.names, known, strict=True) if not own
     ]
     if lost:
         notices.append(f"no position is given of {', '.join(lost)}")
@@ -229,10 +235,7 @@ def recording_of_run(run: Run) -> Recording:
         raise EquipoiseError(f"the run of {robot.name} has no sensors")
     logged = nanoseconds(run.time).astype(np.int64)
     taken, names = nanoseconds(measured.time).astype(np.int64), degree_names(robot)
-    position, velocity, effort = (
-        Series(JOINT_STATES, "", logged, taken, values, names)
-        for values in (measured.position, measured.velocity, run.torque)
-    )
+    measurements = (measured.position, measured.velocity, run.torque)
     base = None
     if run.estimates:
         poses = run.estimates["q"][:, :BASE_Q]
@@ -246,7 +249,7 @@ def recording_of_run(run: Run) -> Recording:
         frames[item["child_frame_id"]] = static_frame(parent, np.array(pose))
     return recording_of_series(
         Path(f"run of {robot.name}"),
-        [JointSeries(position, velocity, effort, 0)],
+        [JointSeries(JOINT_STATES, logged, taken, names, *measurements)],
         [
             Series(
                 wrench_topic(side), foot_sensor_frame(run, side), logged, taken, values
@@ -258,7 +261,7 @@ def recording_of_run(run: Run) -> Recording:
     )
 
 
-def _with_log_time(series: Sequence[Series], notices: list[str]) -> bool:
+def _with_log_time(series: Sequence[Series | JointSeries], notices: list[str]) -> bool:
     """Return whether log times must be used, because header stamps are not a clock's.
 
     One clock is used for all topics: two would shift them against each other.
@@ -280,7 +283,7 @@ def _with_log_time(series: Sequence[Series], notices: list[str]) -> bool:
     return False
 
 
-def _fault(series: Series) -> str | None:
+def _fault(series: Series | JointSeries) -> str | None:
     stamps = series.stamps
     # a simulator's first stamps are zero, at its time zero
     if np.count_nonzero((stamps == 0) & (series.logged > MOST_APART)) > 1:

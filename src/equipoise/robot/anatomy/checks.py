@@ -109,7 +109,7 @@ def _outside(description: Description) -> list[str]:
         if link.inertial is None or link.inertial.mass == 0.0:
             continue
         # visual meshes are slow to read: only where the collision shapes, which may
-        # cover a part of the link, do not settle it
+        # cover a part of the link, do not decide it
         for shapes in (link.collisions, link.collisions + link.visuals):
             shapes += tuple(filter(None, map(upright_variant, shapes)))
             if not shapes or not all(shape_is_known(shape) for shape in shapes):

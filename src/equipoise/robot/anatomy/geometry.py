@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.robot.description import Link, Shape
-from equipoise.robot.mesh import Vertices, collada_turn, read_mesh
+from equipoise.robot.mesh import Vertices, read_mesh, rotation_to_z_up
 from equipoise.rotations import transform
 
 CIRCLE_POINTS = 16
@@ -47,9 +47,8 @@ def contact_points(shape: Shape, down_in_link: Array) -> Array:
     """
     pose = shape.transform_shape_to_link
     if shape.kind in ("sphere", "capsule"):
-        half = 0.0 if shape.kind == "sphere" else shape.size[1] / 2
-        centres = np.array([[0.0, 0.0, half], [0.0, 0.0, -half]])
-        centres = centres[:1] if shape.kind == "sphere" else centres
+        heights = (0.0,) if shape.kind == "sphere" else (0.5, -0.5)
+        centres = np.array([[0.0, 0.0, part * shape.size[-1]] for part in heights])
         return _to_link(centres, pose) + shape.size[0] * down_in_link
     return _to_link(_corners(shape, pose[:3, :3].T @ down_in_link), pose)
 
@@ -60,10 +59,10 @@ def upright_variant(shape: Shape) -> Shape | None:
     Some viewers turn such meshes and some do not, so the file alone does not determine
     which is meant; geometry here takes vertices as they stand in the file.
     """
-    turn = None if shape.mesh is None else collada_turn(shape.mesh)
-    if turn is None:
+    rotation = None if shape.mesh is None else rotation_to_z_up(shape.mesh)
+    if rotation is None:
         return None
-    pose = shape.transform_shape_to_link @ transform(turn)
+    pose = shape.transform_shape_to_link @ transform(rotation)
     return dataclasses.replace(shape, transform_shape_to_link=frozen_array(pose))
 
 
@@ -156,13 +155,13 @@ def _half_hull(points: Array) -> list[Array]:
     """Return one monotone chain of the hull (Andrew's algorithm)."""
     chain: list[Array] = []
     for point in points:
-        while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0.0:
+        while len(chain) > 1 and _cross(chain[-2], chain[-1], point) <= 0.0:
             chain.pop()
         chain.append(point)
     return chain
 
 
-def _turn(a: Array, b: Array, c: Array) -> float:
+def _cross(a: Array, b: Array, c: Array) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
@@ -216,7 +215,7 @@ def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
     while len(kept) > 4:
         before, after = np.roll(kept, 1, axis=0), np.roll(kept, -1, axis=0)
         loss = np.array(
-            [0.5 * _turn(a, b, c) for a, b, c in zip(before, kept, after, strict=True)]
+            [0.5 * _cross(a, b, c) for a, b, c in zip(before, kept, after, strict=True)]
         )
         for extremes in (kept.argmin(axis=0), kept.argmax(axis=0)):
             loss[extremes] = np.inf

@@ -86,7 +86,7 @@ def find_pairs(
     if branches is None:
         return Pairs(legs, given_arms, named)
     leg_words, arm_words = (
-        skeleton.speak_of(words, branches.first) for words in (LEG_WORDS, ARM_WORDS)
+        skeleton.has_word(words, branches.first) for words in (LEG_WORDS, ARM_WORDS)
     )
     if not given_legs and leg_words and not arm_words:
         return Pairs(why_no_legs="more than two legs")
@@ -98,13 +98,13 @@ def find_pairs(
 def is_upright(skeleton: Skeleton, pairs: Pairs) -> bool:
     """Whether an unusual direction of up is plausible.
 
-    Names must speak of legs, and the centre of mass must be well above the feet:
+    Names must have words for legs, and the centre of mass must be well above the feet:
     arms that reach out laterally look like legs in a rotated frame.
     """
     return bool(pairs.legs) and all(
-        skeleton.speak_of(LEG_WORDS, path)
+        skeleton.has_word(LEG_WORDS, path)
         and float(skeleton.com @ skeleton.up) - skeleton.lowest(path[-1])
-        > LEG_DROP * skeleton.stretched(path)
+        > LEG_DROP * skeleton.chain_length(path)
         for path in pairs.legs.values()
     )
 
@@ -116,7 +116,7 @@ def main_path(skeleton: Skeleton, first: int) -> Path:
         masses = [skeleton.branch_masses[child] for child in children]
         heaviest = int(np.argmax(masses))
         splits = len(children) > 1 and masses[heaviest] <= MAIN_FRACTION * sum(masses)
-        if splits or skeleton.speak_of(HAND_WORDS, [children[heaviest]]):
+        if splits or skeleton.has_word(HAND_WORDS, [children[heaviest]]):
             break
         path.append(children[heaviest])
     return tuple(path)
@@ -163,9 +163,9 @@ def _choose_legs(
         drop = skeleton.height(path[0]) - skeleton.lowest(path[-1])
         return (
             len(path) >= FEWEST_LEG_JOINTS
-            and not skeleton.speak_of(ARM_WORDS, path)
+            and not skeleton.has_word(ARM_WORDS, path)
             and not skeleton.is_wheel(path[-1])
-            and drop > LEG_DROP * skeleton.stretched(path)
+            and drop > LEG_DROP * skeleton.chain_length(path)
         )
 
     ends = range(2, skeleton.count)
@@ -201,7 +201,7 @@ def _choose_arms(
     }
     return max(
         candidates.values(),
-        key=lambda pair: skeleton.stretched(main_path(skeleton, pair.first[0])),
+        key=lambda pair: skeleton.chain_length(main_path(skeleton, pair.first[0])),
         default=None,
     )
 
@@ -209,10 +209,10 @@ def _choose_arms(
 def _by_side(
     skeleton: Skeleton, pair: Branches, legs: Mapping[Side, Path] | None
 ) -> tuple[dict[Side, Path], bool]:
-    """Return which branch is left, and whether names said so.
+    """Return which branch is left, and whether by name.
 
-    Where names are silent, arms go with the legs, and for legs the level axis of the
-    base that is not lateral is taken to point forward.
+    Where names do not distinguish sides, arms go with the legs, and for legs the level
+    axis of the base that is not lateral is taken to point forward.
     """
     votes = sum(
         side_vote(skeleton.names[a], skeleton.names[b])
@@ -299,7 +299,7 @@ def assign_limbs(
         path = main_path(skeleton, first)
         own = skeleton.below(first)
         high = bool(shoulders) and skeleton.height(path[-1]) > max(shoulders)
-        named = skeleton.speak_of(HEAD_WORDS, path)
+        named = skeleton.has_word(HEAD_WORDS, path)
         rises = skeleton.height(path[-1]) > 0.0
         if "head" not in limbs and (named or high):
             add("head", "head", None, path, own)

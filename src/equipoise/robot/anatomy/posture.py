@@ -18,7 +18,7 @@ from equipoise.robot.parts import Side, Sole
 from equipoise.robot.pinocchio_model import moving_joint_id, workspace
 
 # A direction this near to an axis of the root link is meant to be that axis: hips
-# of real files are a hair out of line.
+# in real files are slightly misaligned.
 SNAP = np.cos(np.radians(10.0))
 COINCIDE = 1e-6
 

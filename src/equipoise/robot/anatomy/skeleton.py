@@ -119,9 +119,9 @@ class Skeleton:
         """Return the axes of the base that are level, the likely lateral one first."""
         return [axis for axis in (1, 0, 2) if abs(self.up[axis]) < 0.5]
 
-    def speak_of(self, meaning: frozenset[str], bodies: Iterable[int]) -> bool:
-        """Whether the joint names of any of these bodies have a word of a meaning."""
-        return any(self._words[self.names[body]] & meaning for body in bodies)
+    def has_word(self, words: frozenset[str], bodies: Iterable[int]) -> bool:
+        """Whether the joint name of any of these bodies has one of the words."""
+        return any(self._words[self.names[body]] & words for body in bodies)
 
     def leaves(self) -> list[int]:
         """Return the bodies that carry no other."""
@@ -239,7 +239,7 @@ class Skeleton:
         placement = self.link_in_body(link).inverse().homogeneous @ pose_in_body
         return link, frozen_array(placement)
 
-    def stretched(self, path: Path) -> float:
+    def chain_length(self, path: Path) -> float:
         """Return the length of a chain along its joints, no less than its reach [m]."""
         steps = np.diff(self.positions[list(path)], axis=0)
         return float(np.linalg.norm(steps, axis=1).sum())

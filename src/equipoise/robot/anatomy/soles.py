@@ -96,7 +96,7 @@ def find_sole(
     if not with_shapes:
         return _estimate(skeleton, side, path, forward), path[-1]
     ground = min(map(skeleton.lowest, with_shapes))
-    slab = SLAB * skeleton.stretched(path)
+    slab = SLAB * skeleton.chain_length(path)
     feet = [
         _foot(skeleton, body)
         for body in with_shapes

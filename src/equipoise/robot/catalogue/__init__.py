@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from equipoise.errors import UnknownRobotError, suggest
 
@@ -15,15 +14,8 @@ if TYPE_CHECKING:
     from equipoise.robot.description import Description
 
 
-@dataclass(frozen=True)
-class CatalogueSummary:
-    """An entry in the list of robots.
-
-    Attributes:
-        name: Catalogue name.
-        title: One line.
-        source: Publication that the numbers come from.
-    """
+class CatalogueSummary(NamedTuple):
+    """An entry in the list of robots: name, title, and source of its numbers."""
 
     name: str
     title: str

@@ -134,10 +134,6 @@ class DhRow:
         mass: Mass of the link [kg]; zero for none.
         centroid: Centre of mass in the centroid frame [m], shape (3,).
         centroid_frame: Which frame that is; see the module.
-        lower: Lower position limit [rad or m].
-        upper: Upper position limit [rad or m].
-        velocity_limit: Largest speed [rad/s or m/s].
-        effort_limit: Largest torque or force [Nm or N].
     """
 
     joint: str
@@ -147,10 +143,6 @@ class DhRow:
     mass: float
     centroid: Array
     centroid_frame: CentroidFrame
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity_limit: float = math.inf
-    effort_limit: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +308,6 @@ def _parameters(row: Table) -> DhParameters:
 def _read_row(row: Table, masses: Table, frame: CentroidFrame) -> DhRow:
     row.check_keys(*ROW_KEYS)
     joint = row.text("joint")
-    lower, upper = row.limits()
     kind = row.choice("kind", ("revolute", "prismatic"), "revolute")
     has_mass = "mass" in masses
     return DhRow(
@@ -327,10 +318,6 @@ def _read_row(row: Table, masses: Table, frame: CentroidFrame) -> DhRow:
         read_mass(masses) if has_mass else 0.0,
         frozen_array(masses.vector("centroid", 3) if has_mass else (0.0, 0.0, 0.0)),
         frame,
-        lower,
-        upper,
-        row.not_negative("velocity_limit", math.inf),
-        row.not_negative("effort_limit", math.inf),
     )
 
 
@@ -350,10 +337,14 @@ def _tree_of_limb(
     axis = frozen_array([0.0, 0.0, 1.0])
     links, joints, parent = [], [], limb.parent
     for k, row in enumerate(limb.rows):
-        limits = (row.lower, row.upper, row.velocity_limit, row.effort_limit)
-        pose = frozen_array(place)
-        joint = Joint(row.joint, row.kind, parent, row.link, pose, axis, *limits)
-        joints.append(joint)
+        joints.append(
+            Joint(
+                *(row.joint, row.kind, parent, row.link, frozen_array(place), axis),
+                *rows[k].limits(),
+                rows[k].not_negative("velocity_limit", math.inf),
+                rows[k].not_negative("effort_limit", math.inf),
+            )
+        )
         centroid_to_link = transform()
         if limb.convention == "standard" and row.centroid_frame != "proximal":
             at_joint = row.centroid_frame == "distal_axes"

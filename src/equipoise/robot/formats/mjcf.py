@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -102,6 +103,8 @@ class _Reader:
         self.joints: list[Joint] = []
         self.efforts = _effort_limits(self.model)
         self.shapes = ShapeReader(compiled, path)
+        self.body_name = partial(mujoco_body_name, self.model)
+        self.joint_name = partial(mujoco_joint_name, self.model)
 
     def read(self) -> None:
         root = self.root_body()
@@ -245,12 +248,6 @@ class _Reader:
         start, count = self.model.body_jntadr[body], self.model.body_jntnum[body]
         return list(range(int(start), int(start + count))) if count else []
 
-    def body_name(self, body: int) -> str:
-        return mujoco_body_name(self.model, body)
-
-    def joint_name(self, index: int) -> str:
-        return mujoco_joint_name(self.model, index)
-
 
 def _unlimited_if_huge(bound: float) -> float:
     return float(bound) if abs(bound) < DIVERGED else math.copysign(math.inf, bound)
@@ -332,7 +329,7 @@ def _effort_limits(model: Any) -> Array:
 
 
 def _may_be_actuated(model: Any) -> NDArray[np.bool_]:
-    """Say of each joint whether anything but an actuator of its own may move it."""
+    """Return which joints something other than their own actuator may move."""
     may = np.zeros(model.njnt, dtype=bool)
     if not model.nactuator:
         return ~may

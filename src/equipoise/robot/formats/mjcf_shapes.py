@@ -58,7 +58,7 @@ class ShapeReader:
         return colour_from_fractions(rgba[:3].tolist())
 
     def notices(self) -> list[str]:
-        """Say which geoms were left out."""
+        """Return sentences on the geoms that were left out."""
         return [
             f"{count} shapes left out: {what}"
             for what, count in sorted(self.lost.items())

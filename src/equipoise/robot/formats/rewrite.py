@@ -58,22 +58,7 @@ def rewrite_urdf(
             possible.
         EquipoiseError: If the result does not read back as wanted.
     """
-    editor, before = _opened(original, inertials, path, read_urdf)
-    nodes = {
-        node.attributes.get("name", ""): node
-        for node in editor.root.children
-        if node.tag == "link"
-    }
-    for name, wanted in inertials.items():
-        if name not in nodes:
-            raise NameNotFoundError("link", name, nodes, str(path))
-        current = _inertial_of(before, name)
-        if not _same_inertial(current, wanted):
-            _edit_link(editor, nodes[name], current, wanted)
-    content = editor.result()
-    if content != original:
-        _verify(before, read_urdf(parse_xml(content, path), path), inertials, path)
-    return content
+    return _rewrite(original, inertials, path, read_urdf, _link_nodes, _edit_link)
 
 
 def rewrite_mjcf(
@@ -89,11 +74,27 @@ def rewrite_mjcf(
     Raises:
         RobotFileError: Also if MuJoCo refuses the file or a body comes from another.
     """
-    editor, before = _opened(original, inertials, path, read_mjcf)
-    nodes = _body_nodes(editor.root)
+    return _rewrite(original, inertials, path, read_mjcf, _body_nodes, _edit_body)
+
+
+def _rewrite(
+    original: bytes,
+    inertials: Mapping[str, Inertial],
+    path: Path,
+    read: Callable[[Element, Path], Description],
+    find_nodes: Callable[[Node], dict[str, Node]],
+    edit: Callable[[XmlEditor, Node, str, Inertial | None, Inertial], None],
+) -> bytes:
+    for name, inertial in inertials.items():
+        check_inertial(inertial, f"{path}: link '{name}'")
+    before = read(parse_xml(original, path), path)
+    editor = XmlEditor(original, path)
+    nodes = find_nodes(editor.root)
+    # a URDF's massless world above a floating joint is a node, but not read as a link
+    known = nodes if read is read_urdf else before.link_by_name
     for name, wanted in inertials.items():
-        if name not in before.link_by_name:
-            raise NameNotFoundError("link", name, before.link_by_name, str(path))
+        if name not in known:
+            raise NameNotFoundError("link", name, known, str(path))
         current = _inertial_of(before, name)
         if _same_inertial(current, wanted):
             continue
@@ -102,27 +103,15 @@ def rewrite_mjcf(
                 f"{path}: link '{name}' is not written in this file (it comes from "
                 "an include, a copy or a joint), its inertial cannot be changed here"
             )
-        _edit_body(editor, nodes[name], name, current, wanted)
+        edit(editor, nodes[name], name, current, wanted)
     content = editor.result()
     if content != original:
         try:
-            after = read_mjcf(parse_xml(content, path), path)
+            after = read(parse_xml(content, path), path)
         except RobotFileError as error:
             raise EquipoiseError(f"the new inertials are refused: {error}") from error
         _verify(before, after, inertials, path)
     return content
-
-
-def _opened(
-    original: bytes,
-    inertials: Mapping[str, Inertial],
-    path: Path,
-    read: Callable[[Element, Path], Description],
-) -> tuple[XmlEditor, Description]:
-    for name, inertial in inertials.items():
-        check_inertial(inertial, f"{path}: link '{name}'")
-    before = read(parse_xml(original, path), path)
-    return XmlEditor(original, path), before
 
 
 def _same_inertial(
@@ -143,9 +132,15 @@ def _inertial_of(description: Description, name: str) -> Inertial | None:
     return None if link is None else link.inertial
 
 
+def _link_nodes(root: Node) -> dict[str, Node]:
+    links = (node for node in root.children if node.tag == "link")
+    return {link.attributes.get("name", ""): link for link in links}
+
+
 def _edit_link(
-    editor: XmlEditor, link: Node, current: Inertial | None, wanted: Inertial
+    editor: XmlEditor, link: Node, _: str, current: Inertial | None, wanted: Inertial
 ) -> None:
+    """Write a new inertial into a link element."""
     element = link.find("inertial")
     if element is None or current is None:
         lines = ("  " + line for line in _inertial_lines(wanted))

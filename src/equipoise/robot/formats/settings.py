@@ -26,7 +26,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table, read_pose
 from equipoise.robot.formats.xml_file import read_bytes
-from equipoise.robot.parts import Side
+from equipoise.robot.parts import Side, Sole
 
 SIDES: tuple[Side, ...] = ("left", "right")
 LIMBS = ("left_leg", "right_leg", "left_arm", "right_arm", "torso", "head")
@@ -59,29 +59,10 @@ class LimbSettings:
     source: str
 
 
-@dataclass(frozen=True, eq=False)
-class SoleSettings:
-    """A sole as the TOML gives it; see :class:`~equipoise.robot.parts.Sole`."""
+class JointSettings(NamedTuple):
+    """What a file gives by joint name: positions, or parameters of actuators."""
 
-    link: str
-    transform_sole_to_link: Array
-    polygon_in_sole: Array
-    source: str
-
-
-@dataclass(frozen=True, eq=False)
-class ActuatorSettings:
-    """Actuator parameters by joint name (``"default"``: all joints), and their file."""
-
-    parameters: Mapping[str, Mapping[str, float]]
-    source: str
-
-
-@dataclass(frozen=True, eq=False)
-class PostureSettings:
-    """Joint positions by joint name, and their file."""
-
-    positions: Mapping[str, Any]
+    by_joint: Mapping[str, Any]
     source: str
 
 
@@ -94,8 +75,9 @@ class Settings:
         forward: Walking direction in base axes, or None.
         up: Direction against gravity in base axes, or None.
         limbs: Limbs by name.
-        soles: Soles by side.
-        actuators: Actuator parameters, file by file; later ones override.
+        soles: Soles by side, the polygon as it is given.
+        actuators: Actuator parameters by joint (``"default"``: all joints), file by
+            file; later ones override.
         postures: Joint positions by posture name.
         assumptions: Sentences to show with the robot.
     """
@@ -104,9 +86,9 @@ class Settings:
     forward: Array | None = None
     up: Array | None = None
     limbs: Mapping[str, LimbSettings] = field(default_factory=dict)
-    soles: Mapping[Side, SoleSettings] = field(default_factory=dict)
-    actuators: tuple[ActuatorSettings, ...] = ()
-    postures: Mapping[str, PostureSettings] = field(default_factory=dict)
+    soles: Mapping[Side, Sole] = field(default_factory=dict)
+    actuators: tuple[JointSettings, ...] = ()
+    postures: Mapping[str, JointSettings] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
 
     def overridden_by(self, other: Settings) -> Settings:
@@ -165,10 +147,10 @@ def parse_settings(values: Mapping[str, Any], source: str) -> Settings:
         _direction(orientation, "forward"),
         _direction(orientation, "up"),
         {name: _limb(limbs.table(name), source) for name in limbs.values},
-        {side: _sole(soles.table(side), source) for side in SIDES if side in soles},
+        {s: _sole(soles.table(s), s, source) for s in SIDES if s in soles},
         _actuators(_section(table, "actuators"), source),
         {
-            name: PostureSettings(postures.table(name).values, source)
+            name: JointSettings(postures.table(name).values, source)
             for name in postures.values
         },
         tuple(str(sentence) for sentence in assumptions),
@@ -198,10 +180,10 @@ def _limb(table: Table, source: str) -> LimbSettings:
     return LimbSettings(tuple(str(joint) for joint in joints), end_link, source)
 
 
-def _sole(table: Table, source: str) -> SoleSettings:
+def _sole(table: Table, side: Side, source: str) -> Sole:
     table.check_keys("link", "xyz", "rpy", "polygon", "size", "centre")
     pose = read_pose(table)
-    return SoleSettings(table.text("link"), pose, _polygon(table), source)
+    return Sole(side, table.text("link"), pose, _polygon(table), source)
 
 
 def _polygon(table: Table) -> Array:
@@ -219,7 +201,7 @@ def _polygon(table: Table) -> Array:
     return np.asarray(table.vector("centre", 2, (0.0, 0.0)) + signs * half)
 
 
-def _actuators(table: Table, source: str) -> tuple[ActuatorSettings, ...]:
+def _actuators(table: Table, source: str) -> tuple[JointSettings, ...]:
     if not table.values:
         return ()
     parameters = {}
@@ -227,4 +209,4 @@ def _actuators(table: Table, source: str) -> tuple[ActuatorSettings, ...]:
         own = table.table(joint)
         own.check_keys(*ACTUATOR_KEYS)
         parameters[joint] = {key: own.not_negative(key) for key in own.values}
-    return (ActuatorSettings(parameters, source),)
+    return (JointSettings(parameters, source),)

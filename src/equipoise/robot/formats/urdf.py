@@ -163,19 +163,12 @@ class _Reader:
         size: tuple[float, ...]
         kind: ShapeKind
         match element.tag:
-            case "box":
-                kind, size = (
-                    "box",
-                    self.vector(element, "size", 3, f"{where}, box size"),
-                )
-            case "sphere":
-                kind = "sphere"
-                size = (self.number(element, "radius", f"{where}, sphere radius"),)
-            case "cylinder" | "capsule":
-                kind = "cylinder" if element.tag == "cylinder" else "capsule"
-                size = (
-                    self.number(element, "radius", f"{where}, {kind} radius"),
-                    self.number(element, "length", f"{where}, {kind} length"),
+            case "box" as kind:
+                size = self.vector(element, "size", 3, f"{where}, box size")
+            case "sphere" | "cylinder" | "capsule" as kind:
+                keys = ("radius",) if kind == "sphere" else ("radius", "length")
+                size = tuple(
+                    self.number(element, key, f"{where}, {kind} {key}") for key in keys
                 )
             case "mesh":
                 name = element.get("filename", "")

@@ -59,20 +59,9 @@ def write_mjcf(
     source: Path | str | None = None,
     inertials: Mapping[str, Inertial] | None = None,
 ) -> None:
-    """Write a robot as MJCF, whole or not at all.
-
-    If the robot came from an MJCF file, that file is copied with nothing changed but
-    inertial entries; relative includes and meshes in it hold only in its own folder.
-    Any other robot is written as a new document.
-
-    Args:
-        robot: The robot.
-        path: The file to write; its folder must exist.
-        source: MJCF file to copy instead of the robot's own.
-        inertials: Mass distribution by link name; the robot's own by default.
+    """Write a robot as MJCF, in every other way as :func:`write_urdf`.
 
     Raises:
-        EquipoiseError: As :func:`write_urdf`.
         ExportError: If a new document cannot express the robot.
     """
     _write(robot, Path(path), "mujoco", source, inertials, rewrite_mjcf, to_mjcf)

@@ -29,6 +29,7 @@ LARGEST_FILE_BYTES = 64 * 1024 * 1024
 ENCODINGS = ("utf-8", "us-ascii", "ascii")
 # a quoted value may hold ">", "/" and what looks like another attribute
 _START_TAG = re.compile(rb"""<[^"'>]*(?:(?:"[^"]*"|'[^']*')[^"'>]*)*>""")
+_ENCODING = re.compile(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*encoding\s*=\s*["']([^"']+)""")
 _ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
@@ -153,8 +154,8 @@ class XmlEditor:
         self.original = original
         self.newline = b"\r\n" if b"\r\n" in original else b"\n"
         self._edits: list[tuple[int, int, bytes]] = []
-        _refuse_other_encodings(original, path)
         parse_xml(original, path)
+        _refuse_other_encodings(original, path)
         self.root = self._index()
 
     def _index(self) -> Node:
@@ -258,25 +259,12 @@ def _indented(line: str, step: bytes) -> bytes:
 
 
 def _refuse_other_encodings(original: bytes, path: Path) -> None:
-    declared: list[str] = []
-
-    def declaration(_: str, encoding: str | None, __: int) -> None:
-        declared.append(encoding or "utf-8")
-
-    parser = expat.ParserCreate()
-    parser.XmlDeclHandler = declaration
-    try:
-        parser.Parse(original[:1024], False)
-        encoding = declared[0] if declared else "utf-8"
-        if encoding.lower() in ENCODINGS and b"\0" not in original:
-            original.decode("utf-8")
-            return
-    except expat.ExpatError:
-        if not original.startswith((b"\xff\xfe", b"\xfe\xff")):
-            return  # not an XML file at all: the real parser says where
+    """Refuse well-formed XML that is not in UTF-8."""
+    declared = _ENCODING.match(original)
+    encoding = declared[1].decode(errors="replace") if declared else "utf-8"
+    if b"\0" in original:
         encoding = "UTF-16"
-    except UnicodeDecodeError:
-        encoding = "not UTF-8"
-    raise RobotFileError(
-        f"{path}: its encoding is {encoding}; only UTF-8 can be rewritten in place"
-    )
+    if encoding.lower() not in ENCODINGS:
+        raise RobotFileError(
+            f"{path}: its encoding is {encoding}; only UTF-8 can be rewritten in place"
+        )
