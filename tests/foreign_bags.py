@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from mcap_ros2._dynamic import serialize_dynamic
+from mcap.reader import make_reader
 from mcap_ros2.writer import Writer
 
 from equipoise.log.mcap_format.ros_types import definition, long_name
@@ -31,17 +32,29 @@ class Sent(NamedTuple):
 def write_mcap_bag(file: Path, sent: Iterable[Sent]) -> Path:
     """Write an MCAP file with ``mcap_ros2``, in small chunks."""
     with file.open("wb") as stream:
-        writer = Writer(stream, chunk_size=4096)
-        schemas: dict[str, Any] = {}
-        for item in sent:
-            if item.type not in schemas:
-                name = long_name(item.type)
-                schemas[item.type] = writer.register_msgdef(name, definition(item.type))
-            writer.write_message(
-                item.topic, schemas[item.type], item.message, item.time
-            )
-        writer.finish()
+        write_messages(stream, sent)
     return file
+
+
+def write_messages(stream: BinaryIO, sent: Iterable[Sent]) -> None:
+    """Write messages as MCAP."""
+    writer = Writer(stream, chunk_size=4096)
+    schemas: dict[str, Any] = {}
+    for item in sent:
+        if item.type not in schemas:
+            name = long_name(item.type)
+            schemas[item.type] = writer.register_msgdef(name, definition(item.type))
+        writer.write_message(item.topic, schemas[item.type], item.message, item.time)
+    writer.finish()
+
+
+def encoded(sent: Iterable[Sent]) -> list[bytes]:
+    """Return messages as ``mcap_ros2`` encodes them."""
+    stream = BytesIO()
+    write_messages(stream, sent)
+    stream.seek(0)
+    found = make_reader(stream).iter_messages(log_time_order=False)
+    return [message.data for _, _, message in found]
 
 
 def write_db3_bag(file: Path, sent: Iterable[Sent], *, newer: bool = False) -> Path:
@@ -61,7 +74,8 @@ def write_db3_bag(file: Path, sent: Iterable[Sent], *, newer: bool = False) -> P
             "encoding TEXT, encoded_message_definition TEXT, hash TEXT)"
         )
     topics: dict[str, int] = {}
-    for item in sent:
+    sent = list(sent)
+    for item, data in zip(sent, encoded(sent), strict=True):
         name = long_name(item.type)
         if item.topic not in topics:
             topics[item.topic] = len(topics) + 1
@@ -72,10 +86,9 @@ def write_db3_bag(file: Path, sent: Iterable[Sent], *, newer: bool = False) -> P
                 database.execute(
                     "INSERT INTO message_definitions VALUES (?, ?, ?, ?, ?)", described
                 )
-        encode = serialize_dynamic(name, definition(item.type))[name]
         database.execute(
             "INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)",
-            (topics[item.topic], item.time, encode(item.message)),
+            (topics[item.topic], item.time, data),
         )
     database.commit()
     database.close()
