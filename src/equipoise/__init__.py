@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from equipoise.identification.prior import Prior, default_prior
     from equipoise.identification.statics import MeasuredPoses
     from equipoise.kinematics.com import (
+        centroidal_momentum,
         com,
         com_and_jacobian,
         com_jacobian,
@@ -46,11 +47,10 @@ if TYPE_CHECKING:
     from equipoise.kinematics.com_targets import com_targets
     from equipoise.kinematics.frames import frame_jacobian, frame_pose
     from equipoise.kinematics.limb_com import (
+        limb_com_contribution,
+        limb_com_contribution_and_jacobian,
         limb_com_jacobian,
-        limb_com_share,
-        limb_com_share_and_jacobian,
     )
-    from equipoise.kinematics.momentum import centroidal_momentum
     from equipoise.kinematics.support import polygon_margin, support_polygon
     from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
     from equipoise.log.mcap_format.mcap_reader import read_run
@@ -139,7 +139,7 @@ _HOMES = {
     "actuation_of": "simulation.actuation",
     "body_points": "simulation.start",
     "catalogue_names": "robot.catalogue",
-    "centroidal_momentum": "kinematics.momentum",
+    "centroidal_momentum": "kinematics.com",
     "choose_poses": "identification.posing.design",
     "com": "kinematics.com",
     "com_and_jacobian": "kinematics.com",
@@ -160,8 +160,8 @@ _HOMES = {
     "identify_poses": "identification.identify",
     "joint_positions": "robot.joint_coordinates",
     "limb_com_jacobian": "kinematics.limb_com",
-    "limb_com_share": "kinematics.limb_com",
-    "limb_com_share_and_jacobian": "kinematics.limb_com",
+    "limb_com_contribution": "kinematics.limb_com",
+    "limb_com_contribution_and_jacobian": "kinematics.limb_com",
     "load": "robot.load",
     "make_world": "simulation.world",
     "measured_poses": "identification.measuring.log_poses",
@@ -203,9 +203,9 @@ __all__ = [  # noqa: RUF022 (in the order of the road)
     "centroidal_momentum",
     "frame_pose",
     "frame_jacobian",
-    "limb_com_share",
+    "limb_com_contribution",
     "limb_com_jacobian",
-    "limb_com_share_and_jacobian",
+    "limb_com_contribution_and_jacobian",
     "support_polygon",
     "polygon_margin",
     "joint_positions",

@@ -7,7 +7,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.gait.footsteps import Footstep
 from equipoise.gait.lipm import LipmMotion, at_rest_at_both_ends
-from equipoise.gait.timing import Timing
+from equipoise.gait.parameters import Timing
 from equipoise.gait.walks import walk
 from equipoise.gait.zmp import zmp_knots
 

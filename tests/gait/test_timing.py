@@ -9,7 +9,7 @@ import pytest
 from gait.pendulum import FEET
 
 from equipoise.errors import EquipoiseError
-from equipoise.gait.timing import Timing
+from equipoise.gait.parameters import Timing
 from equipoise.gait.walks import walk
 
 

@@ -15,6 +15,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kernels.runtime import device_named
 from equipoise.kinematics.com import (
+    centroidal_momentum,
     com,
     com_and_jacobian,
     com_jacobian,
@@ -22,8 +23,7 @@ from equipoise.kinematics.com import (
     com_velocity,
 )
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
-from equipoise.kinematics.limb_com import limb_com_jacobian, limb_com_share
-from equipoise.kinematics.momentum import centroidal_momentum
+from equipoise.kinematics.limb_com import limb_com_contribution, limb_com_jacobian
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 
@@ -186,7 +186,7 @@ def quantities(robot: Robot, q: Array, v: Array):
         (centroidal_momentum, (q, v)),
         (frame_pose, (q, foot)),
         (frame_jacobian, (q, foot)),
-        (limb_com_share, (q, "left_arm")),
+        (limb_com_contribution, (q, "left_arm")),
         (limb_com_jacobian, (q, "left_arm")),
     )
 

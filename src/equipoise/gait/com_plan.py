@@ -15,9 +15,8 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footsteps
 from equipoise.gait.gait import Gait, GaitTable
 from equipoise.gait.lipm import ComMotion, at_rest_at_both_ends
-from equipoise.gait.parameters import GaitParameters
+from equipoise.gait.parameters import GaitParameters, Phase
 from equipoise.gait.preview import preview_motion
-from equipoise.gait.timing import Phase
 from equipoise.gait.zmp import zmp_knots
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose

@@ -15,10 +15,11 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Support, Target
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
-from equipoise.gait.zmp import true_zmp, velocities
+from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.velocities import velocities
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, suggest
-from equipoise.gait.checks import check_figure
 from equipoise.gait.collisions import check_feet_apart
 from equipoise.gait.com_plan import check_zmp, fit_com_height, plan_com
-from equipoise.gait.feet import plan_feet
+from equipoise.gait.feet import Height, height_function, lay, plan_feet
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
-from equipoise.gait.ground import Height, height_function, lay
-from equipoise.gait.parameters import GIVEN, GaitParameters, Method
+from equipoise.gait.parameters import GIVEN, GaitParameters, Method, check_figure
 from equipoise.gait.walks import standing_feet, walk
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Terrain

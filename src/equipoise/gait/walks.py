@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.errors import EquipoiseError
-from equipoise.gait.checks import check_figure
 from equipoise.gait.footsteps import Footstep, Footsteps, check_side, other
+from equipoise.gait.parameters import check_figure
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
