@@ -151,7 +151,7 @@ def test_parameters_print_with_their_origins() -> None:
     """Every number has a unit and says where it came from."""
     text = str(plan_walk(eq.load("itu-biped"), step_time=0.9).parameters)
     assert "length              0.179 m     0.2 of the leg length, 0.897 m" in text
-    assert "step_time             0.9 s     as asked" in text
+    assert "step_time             0.9 s     given" in text
     assert "com_height" in text
 
 

@@ -231,7 +231,7 @@ def test_one_configuration_does_not_wait_for_warp(g1_urdf):
     """Importing and using the functions with one configuration leaves Warp alone."""
     script = (
         "import sys; from equipoise.robot.load import load;"
-        "from equipoise.kinematics import com, frames, limb_com, momentum, support;"
+        "from equipoise.kinematics import com, frames, limb_com, support;"
         f"robot = load({str(g1_urdf)!r});"
         "com.com(robot, robot.standing, dtype='float32');"
         "assert 'warp' not in sys.modules"

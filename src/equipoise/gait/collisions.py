@@ -42,10 +42,10 @@ def check_feet_apart(
                 f"step {stride.number}: the {side} foot would come onto the other one "
                 f"(soles overlap by {-min(gaps):.3f} m)"
             )
-        if _sideways(stride) < -TOLERANCE:
+        if _lateral_distance(stride) < -TOLERANCE:
             raise EquipoiseError(
                 f"step {stride.number}: the feet would cross, the {side} foot "
-                f"{-_sideways(stride):.3f} m on the wrong side of the other one"
+                f"{-_lateral_distance(stride):.3f} m on the wrong side of the other one"
             )
 
 
@@ -78,7 +78,7 @@ def _placed(polygon: Array, coordinates: Array) -> Array:
     return np.asarray(placed)
 
 
-def _sideways(stride: Stride) -> float:
+def _lateral_distance(stride: Stride) -> float:
     """Return how far a step is on its own side of the supporting foot [m]."""
     dx, dy, _ = stride.end.position - stride.support.position
     yaw = (stride.end.yaw + stride.support.yaw) / 2.0

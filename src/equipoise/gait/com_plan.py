@@ -24,15 +24,15 @@ from equipoise.robot.anatomy.geometry import signed_distance
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# Legs are never planned to be straighter than this share of their reach: knees stay
+# Legs are never planned to be straighter than this fraction of their reach: knees stay
 # bent by 28° or so, and singular postures stay away.
 EXTENSION = 0.97
-# Where no height is given, the CoM comes down to no less than this share of standing.
+# Where no height is given, the CoM comes down to this fraction of standing at most.
 LOWEST = 0.75
 # A height that was found is cut to whole millimetres: the same on all machines.
 HEIGHTS_PER_METRE = 1000.0
 ATTEMPTS = 20
-# Shares of a phase where the ZMP is checked: all over, and just inside its ends.
+# Fractions of a phase where the ZMP is checked: all over, and just inside its ends.
 WITHIN = np.linspace(1e-6, 1.0 - 1e-6, 41)
 TOLERANCE = 1e-9
 
@@ -161,11 +161,11 @@ def highest_com(
     Args:
         table: A gait; its CoM's height does not count.
         reaches: Reaches of the legs.
-        extension: Greatest distance of hip and ankle, as a share of the longest.
+        extension: Greatest distance of hip and ankle, as a fraction of the longest.
 
     Returns:
         Heights in the world [m], shape (n,), NaN where feet are too far away for any;
-        and the distance seen from above of the leg that needs them most, as a share
+        and the distance seen from above of the leg that needs them most, as a fraction
         of what is allowed, shape (n,).
     """
     c, s = np.cos(table.heading), np.sin(table.heading)
@@ -192,7 +192,7 @@ def headroom(
     Args:
         gait: The gait.
         reaches: Reaches of the legs.
-        extension: Greatest distance of hip and ankle, as a share of the longest.
+        extension: Greatest distance of hip and ankle, as a fraction of the longest.
 
     Returns:
         The height, and the step that leaves least, in words.

@@ -1,4 +1,4 @@
-"""Both feet over a whole walk."""
+"""Both feet over a whole walk: laid onto the ground, and swinging above it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.parts import Side
 
 Height: TypeAlias = Callable[[Array, Array], ArrayLike]
-# A sole stands where the ground under it is this flat, as a share of the leg length.
+# A sole stands where the ground under it is this flat, as a fraction of the leg length.
 MOST_UNEVEN = 0.01
-# Steeper ground is not stood on: ankles of humanoids tilt by 15° to 30° sideways.
+# Steeper ground is not stood on: ankles of humanoids roll by 15° to 30°.
 STEEPEST = math.radians(20.0)
 
 
@@ -117,12 +117,12 @@ def _laid(
     return replace(foot, z=rise, pitch=pitch, roll=roll)
 
 
-# Shares of the swing: for going up (and for coming down), and before the foot goes
+# Fractions of the swing: for going up (and for coming down), and before the foot goes
 # forward (and after). The first is smoothest; in the last the foot goes straight up,
 # straight on and straight down, which clears any edge lower than the apex.
 PROFILES = ((0.5, 0.1), (0.45, 0.15), (0.4, 0.2), (0.35, 0.25), (0.3, 0.3))
-# Over an edge, each point of the sole keeps this share of the clearance.
-EDGE_SHARE = 0.3
+# Over an edge, each point of the sole keeps this fraction of the clearance.
+EDGE_FRACTION = 0.3
 SAMPLES = 61
 
 
@@ -150,8 +150,8 @@ class Swing:
         lift_off: When [s].
         touch_down: When [s].
         apex: Height of the sole frame at its highest [m].
-        rising: Share of the time for going up, and for coming down.
-        waiting: Share of the time before the foot goes forward, and after.
+        rising: Fraction of the time for going up, and for coming down.
+        waiting: Fraction of the time before the foot goes forward, and after.
     """
 
     start: Footstep
@@ -165,12 +165,12 @@ class Swing:
     def at(self, times: Array) -> FootTable:
         """Return the foot at times [s], shape (n,); at rest before and after."""
         duration = self.touch_down - self.lift_off
-        share = np.clip((times - self.lift_off) / duration, 0.0, 1.0)
+        fraction = np.clip((times - self.lift_off) / duration, 0.0, 1.0)
         first, last = self.start.coordinates, self.end.coordinates
         along = 1.0 - 2.0 * self.waiting
-        over = _quintic((share - self.waiting) / along, along * duration)
-        up = _quintic(share / self.rising, self.rising * duration)
-        down = _quintic((share - 1.0) / self.rising + 1.0, self.rising * duration)
+        over = _quintic((fraction - self.waiting) / along, along * duration)
+        up = _quintic(fraction / self.rising, self.rising * duration)
+        down = _quintic((fraction - 1.0) / self.rising + 1.0, self.rising * duration)
         tables = []
         for order in range(3):
             values = over[order][:, None] * (last - first)
@@ -179,7 +179,7 @@ class Swing:
             tables.append(values)
         tables[0] += first
         # both ends exactly as they are, whatever rounding does in between
-        tables[0][share == 1.0] = last
+        tables[0][fraction == 1.0] = last
         return FootTable(*tables)
 
 
@@ -228,15 +228,15 @@ def plan_swing(
         first_half = times <= (lift_off + touch_down) / 2.0
         lifted = path - np.where(first_half, start.z, end.z)
         sunk = max(0.0, float(-np.minimum(gap[0].min(), gap[-1].min())))
-        wanted = np.clip(lifted, 0.0, EDGE_SHARE * clearance) - sunk - 1e-9
+        wanted = np.clip(lifted, 0.0, EDGE_FRACTION * clearance) - sunk - 1e-9
         if np.all(gap >= wanted[:, None]):
             break
     return swing
 
 
-def _quintic(share: Array, duration: float) -> tuple[Array, Array, Array]:
+def _quintic(fraction: Array, duration: float) -> tuple[Array, Array, Array]:
     """Return the quintic from 0 to 1, its rate and acceleration; constant outside."""
-    u = np.clip(share, 0.0, 1.0)
+    u = np.clip(fraction, 0.0, 1.0)
     return (
         u**3 * (10.0 + u * (6.0 * u - 15.0)),
         30.0 * (u * (1.0 - u)) ** 2 / duration,

@@ -1,4 +1,4 @@
-"""Footsteps: where feet stand, one after the other; from a file or a step matrix."""
+"""Footsteps: where feet stand, one after the other; from a plan or a file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Footstep:
 
     @property
     def position(self) -> Array:
-        """Of the sole frame's origin in the world [m], shape (3,)."""
+        """Position of the sole frame's origin in the world [m], shape (3,)."""
         return self.coordinates[:3]
 
     @property
@@ -206,7 +206,7 @@ def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     try:
         table = list(csv.reader((line for _, line in lines), strict=True))
     except csv.Error as error:
-        raise EquipoiseError(f"{path}: is no CSV ({error})") from error
+        raise EquipoiseError(f"{path}: is not CSV ({error})") from error
     header = [name.strip().lower() for name in table[0]] if table else []
     if len(table) > len(lines) or set(NEEDED) - set(header):
         raise EquipoiseError(
@@ -228,7 +228,7 @@ def _toml_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     try:
         tables = tomllib.loads(text).get("step", [])
     except tomllib.TOMLDecodeError as error:
-        raise EquipoiseError(f"{path}: is no TOML ({error})") from error
+        raise EquipoiseError(f"{path}: is not TOML ({error})") from error
     if not isinstance(tables, list):
         raise EquipoiseError(f"{path}: steps must be tables [[step]]")
     for step, table in enumerate(tables, start=1):

@@ -54,11 +54,11 @@ class LipmMotion:
         k = np.clip(np.searchsorted(self.times, times, side="right"), 1, last)
         start, end = self.times[k - 1], self.times[k]
         duration = end - start
-        share = np.divide(
+        fraction = np.divide(
             times - start, duration, out=np.zeros_like(times), where=duration > 0.0
         )[:, None]
         p0, p1 = self.zmp[k - 1], self.zmp[k]
-        zmp = p0 + share * (p1 - p0)
+        zmp = p0 + fraction * (p1 - p0)
         slope = np.divide(
             p1 - p0,
             duration[:, None],

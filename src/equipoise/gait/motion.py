@@ -69,7 +69,7 @@ class Motion:
 
     @cached_property
     def joint_position(self) -> Array:
-        """Of joints, in the order of v[6:] [rad or m], shape (n, nv - 6)."""
+        """Joint positions, in the order of v[6:] [rad or m], shape (n, nv - 6)."""
         return frozen_array(joint_positions(self.robot, self.q))
 
     @property
@@ -250,9 +250,9 @@ def check_speeds(robot: Robot, v: Array, time: Array) -> None:
     names = degree_names(robot)
     limits = {actuator.joint: actuator.velocity_limit for actuator in robot.actuators}
     most = np.array([limits.get(name, np.inf) for name in names])
-    share = np.abs(v[:, 6:]) / np.where(most > 0.0, most, np.inf)
-    row, joint = np.unravel_index(int(share.argmax()), share.shape)
-    if share[row, joint] > 1.0:
+    fraction = np.abs(v[:, 6:]) / np.where(most > 0.0, most, np.inf)
+    row, joint = np.unravel_index(int(fraction.argmax()), fraction.shape)
+    if fraction[row, joint] > 1.0:
         raise EquipoiseError(
             f"{robot.name}: joint '{names[joint]}' would turn at "
             f"{abs(v[row, 6 + joint]):.2f} rad/s at {time[row]:.3f} s; its limit is "

@@ -48,12 +48,12 @@ class Timing:
 
     Attributes:
         step_time: From one touch-down to the next [s].
-        double_support: Share of a step with both feet on the ground; 0 or more, and
-            less than 1. With 0 the ZMP jumps from foot to foot.
+        double_support: Fraction of a step with both feet on the ground; 0 or more,
+            and less than 1. With 0 the ZMP jumps from foot to foot.
         start_time: Double support before the first step, in which the weight goes
             from both feet onto one [s].
         stop_time: Double support after the last step [s].
-        hold: At rest before and after the walk [s].
+        hold: Time at rest before and after the walk [s].
     """
 
     step_time: float
@@ -65,10 +65,10 @@ class Timing:
     def __post_init__(self) -> None:
         """Refuse times that do not pass."""
         for name in ("step_time", "start_time", "stop_time"):
-            check_figure(name, getattr(self, name), "s", above=0.0)
-        check_figure("hold", self.hold, "s", least=0.0)
+            check_number(name, getattr(self, name), "s", above=0.0)
+        check_number("hold", self.hold, "s", least=0.0)
         name = "double_support"
-        check_figure(name, self.double_support, "of a step", least=0.0, below=1.0)
+        check_number(name, self.double_support, "of a step", least=0.0, below=1.0)
 
     @property
     def swing_time(self) -> float:
@@ -100,7 +100,7 @@ class Timing:
         return tuple(phases)
 
 
-def check_figure(
+def check_number(
     name: str,
     value: float,
     unit: str,
@@ -109,18 +109,18 @@ def check_figure(
     above: float = -math.inf,
     below: float = math.inf,
 ) -> float:
-    """Return a figure as a float.
+    """Return a number that a user gave, as a float.
 
     Args:
         name: What it is called in the message.
-        value: The figure.
+        value: The number.
         unit: Its unit, for the message.
         least: It must not be less.
         above: It must be greater.
         below: It must be less.
 
     Raises:
-        EquipoiseError: If it is no finite number, or not within its limits.
+        EquipoiseError: If it is not a finite number, or not within its limits.
     """
     try:
         number = float(value)
@@ -140,7 +140,7 @@ def check_figure(
 
 
 Method = Literal["lipm", "preview"]
-GIVEN = "as asked"
+GIVEN = "given"
 
 
 @dataclass(frozen=True)
@@ -148,23 +148,23 @@ class GaitParameters:
     """The numbers of a gait; ``print`` shows them with their origins.
 
     Attributes:
-        steps: How many.
+        steps: Number of steps.
         length: Length of a step, from foot to foot; negative goes backward [m]. None,
             like the three after it, if the footsteps were given.
-        sideways: By which the leading foot steps out, to the left [m].
-        turn: To the left with each step [rad].
-        height: By which a step is higher than the one before [m].
+        sideways: Lateral step of the leading foot, to the left [m].
+        turn: Turn to the left with each step [rad].
+        height: Height of each step above the one before [m].
         width: Distance of the sole frames side by side at the start [m].
-        step_time: From one touch-down to the next [s].
-        double_support: Share of a step with both feet on the ground.
+        step_time: Time from one touch-down to the next [s].
+        double_support: Fraction of a step with both feet on the ground.
         start_time: Double support before the first step [s].
         stop_time: Double support after the last step [s].
-        hold: At rest before and after [s].
+        hold: Time at rest before and after [s].
         clearance: Clearance of a swing foot above the ground at its highest [m].
         com_height: Height of the CoM above the ZMP at rest [m].
         zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in
             single support [m].
-        gravity: [m/s²].
+        gravity: Gravitational acceleration [m/s²].
         first: The foot that swings first.
         method: What planned the CoM: ``lipm`` or ``preview``.
         origins: Where each number came from, by its name.

@@ -13,7 +13,7 @@ from equipoise.gait.com_plan import check_zmp, fit_com_height, plan_com
 from equipoise.gait.feet import Height, height_function, lay, plan_feet
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
-from equipoise.gait.parameters import GIVEN, GaitParameters, Method, check_figure
+from equipoise.gait.parameters import GIVEN, GaitParameters, Method, check_number
 from equipoise.gait.walks import standing_feet, walk
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Terrain
@@ -47,7 +47,7 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
             where a default is wanted.
 
     Raises:
-        EquipoiseError: For figures that are not possible; names them.
+        EquipoiseError: For numbers that are not possible; names them.
     """
     leg = leg_length(robot)
     gravity = abs(float(robot.model.gravity.linear[UP]))
@@ -63,7 +63,7 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
         "height": (0.0, "level walk"),
         "width": (apart, "feet at the start" if footsteps else "standing posture"),
         "step_time": (round(STEP_TIME * beat, 2), f"{STEP_TIME:g} {of_beat}"),
-        "double_support": (DOUBLE_SUPPORT, "a share of the step"),
+        "double_support": (DOUBLE_SUPPORT, "a fraction of the step"),
         "start_time": (round(START_TIME * beat, 2), f"{START_TIME:g} {of_beat}"),
         "stop_time": (round(START_TIME * beat, 2), f"{START_TIME:g} {of_beat}"),
         "hold": (round(HOLD * beat, 2), f"{HOLD:g} {of_beat}"),
@@ -80,12 +80,12 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
         if values.get(name) is None:
             values[name], origins[name] = value, origin
     for name in ("length", "height", "turn", "sideways", "zmp_inward"):
-        values[name] = check_figure(name, values[name], "m or rad")
+        values[name] = check_number(name, values[name], "m or rad")
     for name in ("clearance", "com_height"):
-        values[name] = check_figure(name, values[name], "m", above=0.0)
-    values["width"] = check_figure("width", values["width"], "m", least=0.0)
+        values[name] = check_number(name, values[name], "m", above=0.0)
+    values["width"] = check_number("width", values["width"], "m", least=0.0)
     for name in ("step_time", "double_support", "start_time", "stop_time", "hold"):
-        values[name] = check_figure(name, values[name], "s")
+        values[name] = check_number(name, values[name], "s")
     if footsteps is not None:
         values |= {"length": None, "height": None, "turn": None, "sideways": None}
         values["first"] = footsteps.steps[0].side
@@ -155,7 +155,7 @@ def plan_walk(
             sideways and first.
 
     Raises:
-        EquipoiseError: For bad figures, steps that legs or ground do not allow, feet
+        EquipoiseError: For bad numbers, steps that legs or ground do not allow, feet
             that cross; names the step and the limit.
     """
     for side in SIDES:

@@ -243,11 +243,11 @@ def make_bodies(scalar: Any, width: int) -> SimpleNamespace:
 def make_columns(scalar: Any, width: int) -> SimpleNamespace:
     """Return the Warp functions that write a joint's columns of a Jacobian.
 
-    - ``store_columns(tree, j, scratch, t, share, lever, out, first)``: the linear
+    - ``store_columns(tree, j, scratch, t, fraction, lever, out, first)``: the linear
       part, rows 0 to 2. A turn of joint j about its axis z moves the point by
-      z × ``lever``, a translation along z by ``share`` z. For a point of a body,
-      ``lever`` leads from the joint to it and ``share`` is 1; for the centre of mass
-      both are weighted with the share of mass that the joint carries.
+      z × ``lever``, a translation along z by ``fraction`` z. For a point of a body,
+      ``lever`` leads from the joint to it and ``fraction`` is 1; for the centre of mass
+      both are weighted with the fraction of mass that the joint carries.
     - ``store_turns(tree, j, scratch, t, out, first)``: the angular part, rows 3 to 5.
     """
     lanes = make_lanes(scalar, width)
@@ -260,7 +260,7 @@ def make_columns(scalar: Any, width: int) -> SimpleNamespace:
         j: int,
         scratch: wp.array3d[Lanes3],
         t: int,
-        share: scalar,
+        fraction: scalar,
         lever: Lanes3,
         out: wp.array3d[scalar],
         first: int,
@@ -270,15 +270,15 @@ def make_columns(scalar: Any, width: int) -> SimpleNamespace:
         if kind == REVOLUTE or kind == CONTINUOUS:
             store_column(out, first, 0, at, cross(scratch[j, Z, t], lever))
         elif kind == PRISMATIC:
-            store_column(out, first, 0, at, share * scratch[j, Z, t])
+            store_column(out, first, 0, at, fraction * scratch[j, Z, t])
         elif kind == HELICAL:
             z = scratch[j, Z, t]
-            advance = (share * tree.pitch[j]) * z
+            advance = (fraction * tree.pitch[j]) * z
             store_column(out, first, 0, at, cross(z, lever) + advance)
         else:
             if kind == FLOATING:
                 for axis in range(3):
-                    moved = share * scratch[j, axis, t]
+                    moved = fraction * scratch[j, axis, t]
                     store_column(out, first, 0, at + axis, moved)
                 at = at + 3
             for axis in range(3):

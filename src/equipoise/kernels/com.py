@@ -77,9 +77,9 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
             for back in range(1, tree.bodies):
                 j = tree.bodies - back
                 moment = hand_down(tree, j, MOMENT, scratch, t)
-                share = per_mass * tree.mass_below[j]
-                lever = per_mass * moment - share * scratch[j, ORIGIN, t]
-                store_columns(tree, j, scratch, t, share, lever, jacobian, first)
+                fraction = per_mass * tree.mass_below[j]
+                lever = per_mass * moment - fraction * scratch[j, ORIGIN, t]
+                store_columns(tree, j, scratch, t, fraction, lever, jacobian, first)
             store(position, first, 0, per_mass * scratch[0, MOMENT, t])
 
     return SimpleNamespace(com=com, com_jacobian=com_jacobian)

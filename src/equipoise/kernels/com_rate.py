@@ -93,7 +93,7 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
         j: int,
         scratch: wp.array3d[Lanes3],
         t: int,
-        share: scalar,
+        fraction: scalar,
         lever: Lanes3,
         lever_rate: Lanes3,
         out: wp.array3d[scalar],
@@ -107,16 +107,16 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
             turned = turning(scratch[j, Z, t], omega, lever, lever_rate)
             store_column(out, first, 0, at, turned)
         elif kind == PRISMATIC:
-            store_column(out, first, 0, at, share * cross(omega, scratch[j, Z, t]))
+            store_column(out, first, 0, at, fraction * cross(omega, scratch[j, Z, t]))
         elif kind == HELICAL:
             z = scratch[j, Z, t]
             screwed = turning(z, omega, lever, lever_rate)
-            screwed = screwed + (share * tree.pitch[j]) * cross(omega, z)
+            screwed = screwed + (fraction * tree.pitch[j]) * cross(omega, z)
             store_column(out, first, 0, at, screwed)
         else:
             if kind == FLOATING:
                 for axis in range(3):
-                    moved = share * cross(omega, scratch[j, axis, t])
+                    moved = fraction * cross(omega, scratch[j, axis, t])
                     store_column(out, first, 0, at + axis, moved)
                 at = at + 3
             for axis in range(3):
@@ -144,11 +144,11 @@ def _make_kernels(scalar: Any, width: int) -> SimpleNamespace:
                 j = tree.bodies - back
                 moment = hand_down(tree, j, MOMENT, scratch, t)
                 momentum = hand_down(tree, j, MOMENTUM, scratch, t)
-                share = per_mass * tree.mass_below[j]
-                lever = per_mass * moment - share * scratch[j, ORIGIN, t]
-                lever_rate = per_mass * momentum - share * scratch[j, VELOCITY, t]
+                fraction = per_mass * tree.mass_below[j]
+                lever = per_mass * moment - fraction * scratch[j, ORIGIN, t]
+                lever_rate = per_mass * momentum - fraction * scratch[j, VELOCITY, t]
                 store_column_rates(
-                    tree, j, scratch, t, share, lever, lever_rate, rate, first
+                    tree, j, scratch, t, fraction, lever, lever_rate, rate, first
                 )
 
     return SimpleNamespace(

@@ -49,7 +49,7 @@ def com(
         Centre of mass in the world [m], shape (3,) or (n, 3).
 
     Raises:
-        ShapeError: If ``q`` is no configuration of this robot.
+        ShapeError: If ``q`` is not a configuration of this robot.
         EquipoiseError: If there is no such device, or for another ``dtype``.
     """
     q = robot.check_q(q)

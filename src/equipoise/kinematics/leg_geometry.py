@@ -100,15 +100,15 @@ class LegGeometry:
         return float(np.linalg.norm(self.across_knee[1]))
 
     @cached_property
-    def sideways(self) -> float:
-        """Distance from hip to ankle along the knee's axis [m]."""
+    def lateral(self) -> float:
+        """Lateral distance from hip to ankle, along the knee's axis [m]."""
         return float((self.ankle - self.hip) @ self.axes[KNEE])
 
     @cached_property
     def reach(self) -> tuple[float, float]:
         """Least and largest distance between hip and ankle [m]."""
-        least = np.hypot(self.thigh - self.shank, self.sideways)
-        return float(least), float(np.hypot(self.thigh + self.shank, self.sideways))
+        least = np.hypot(self.thigh - self.shank, self.lateral)
+        return float(least), float(np.hypot(self.thigh + self.shank, self.lateral))
 
     @cached_property
     def straight(self) -> float:

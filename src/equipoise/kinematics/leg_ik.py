@@ -302,7 +302,7 @@ def solve_leg(
     distance = sqrt(x * x + y * y + z * z)
 
     # Eq. (5), corrected
-    square = leg.sideways**2 + leg.thigh**2 + leg.shank**2
+    square = leg.lateral**2 + leg.thigh**2 + leg.shank**2
     cosine = (distance * distance - square) / (2.0 * leg.thigh * leg.shank)
     cosine = larger(smaller(cosine, 1.0), -1.0)
     bend = atan2(sqrt((1.0 - cosine) * (1.0 + cosine)), cosine)

@@ -17,7 +17,7 @@ from equipoise.robot.parts import Side
 
 TOLERANCE = 1e-10
 MOST_ITERATIONS = 60
-# Singular values below this share of the largest are not used: straight knees.
+# Singular values below this fraction of the largest are not used: straight knees.
 RANK_TOLERANCE = 1e-4
 LONGEST_STEP = 0.2
 

@@ -44,7 +44,7 @@ def support_polygon(
     Raises:
         NameNotFoundError: If the robot has no such sole.
         EquipoiseError: If no foot touches.
-        ShapeError: If ``q`` is no configuration of this robot.
+        ShapeError: If ``q`` is not a configuration of this robot.
     """
     q = robot.check_q(q)
     if not feet:
@@ -77,7 +77,7 @@ def polygon_margin(polygon: ArrayLike, points: ArrayLike) -> Array:
         shape () or (m,).
 
     Raises:
-        ShapeError: If polygon or points have another shape, are no numbers or are not
+        ShapeError: If polygon or points have another shape, are not numbers or are not
             finite.
     """
     corners = finite_numbers(polygon, "polygon")

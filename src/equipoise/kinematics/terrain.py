@@ -150,8 +150,8 @@ class Slope(_Plane):
     def describe(self) -> str:
         """Return what it is, in a few words."""
         pitch, roll = math.degrees(self.pitch), math.degrees(self.roll)
-        sideways = f", {roll:.3g}° along y" if roll else ""
-        return f"slope of {pitch:.3g}° along x{sideways}"
+        lateral = f", {roll:.3g}° along y" if roll else ""
+        return f"slope of {pitch:.3g}° along x{lateral}"
 
 
 @dataclass(frozen=True)
@@ -369,10 +369,10 @@ def rough(
 def check_figure(
     name: str, value: float, of: str, unit: str, *, positive: bool = False
 ) -> None:
-    """Refuse figures that are not finite, or not positive where they must be.
+    """Refuse numbers that are not finite, or not positive where they must be.
 
     Raises:
-        EquipoiseError: Naming the figure.
+        EquipoiseError: Naming the number.
     """
     if not math.isfinite(value) or (positive and value <= 0.0):
         must = "positive and finite" if positive else "finite"
