@@ -218,12 +218,8 @@ def headroom(
 
 def describe_step(gait: Gait, time: float) -> str:
     """Return the step at a time in words: its number, length and rise."""
-    number = next((p.step for p in gait.phases if time <= p.end), 0)
-    return _words(gait.footsteps, max(1, number))
-
-
-def _words(footsteps: Footsteps, number: int) -> str:
-    stride = footsteps.strides[number - 1]
+    number = max(1, next((p.step for p in gait.phases if time <= p.end), 0))
+    stride = gait.footsteps.strides[number - 1]
     dx, dy, dz = stride.end.position - stride.support.position
     rise = f" and {dz:+.3f} m high" if abs(dz) > 1e-6 else ""
     return (

@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, suggest
-from equipoise.gait.collisions import check_feet_apart
 from equipoise.gait.com_plan import check_zmp, fit_com_height, plan_com
-from equipoise.gait.feet import Height, height_function, lay, plan_feet
+from equipoise.gait.feet import (
+    Height,
+    check_feet_apart,
+    height_function,
+    lay,
+    plan_feet,
+)
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
 from equipoise.gait.parameters import GIVEN, GaitParameters, Method, check_number

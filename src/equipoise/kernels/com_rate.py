@@ -1,4 +1,4 @@
-"""Velocity of the centre of mass, and how its Jacobian changes with time."""
+"""Velocity of the centre of mass, its Jacobian's rate of change, and the momentum."""
 
 # ruff: noqa: SIM109 (kernels have no `in`)
 # Kernel bodies are in Warp's own language, which mypy misreads.
