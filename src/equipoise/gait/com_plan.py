@@ -149,7 +149,7 @@ def _zmp_in_sole(side: Side, polygon: Array, inward: float) -> Array:
     return np.asarray(point)
 
 
-# In each phase.
+# Points of each phase at which the reach of the legs is checked.
 SAMPLES = 9
 
 
@@ -246,7 +246,7 @@ class LegReach:
         hip_from_com: From the CoM to the hip, standing, in axes that turn with the
             heading [m], shape (3,). That it is constant is an approximation, and
             good to a centimetre or so: legs have mass.
-        ankle_in_sole: [m], shape (3,).
+        ankle_in_sole: Place of the ankle in the sole's frame [m], shape (3,).
     """
 
     longest: float

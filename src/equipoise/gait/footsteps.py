@@ -27,8 +27,8 @@ class Footstep:
     Attributes:
         side: Which foot.
         x: x-coordinate of the sole frame's origin, forward [m].
-        y: To the left [m].
-        z: Up [m].
+        y: y-coordinate, to the left [m].
+        z: z-coordinate, up [m].
         yaw: Heading of the sole; positive turns left [rad].
         pitch: Positive puts the toes down [rad].
         roll: Positive puts the right edge down [rad].

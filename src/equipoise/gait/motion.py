@@ -46,7 +46,7 @@ class Motion:
     Attributes:
         robot: The robot.
         gait: What it follows, corrected by the dynamics filter where that was used.
-        time: At equal distances [s], shape (n,).
+        time: Equally spaced times [s], shape (n,).
         q: Configurations, shape (n, nq).
         v: Velocities, shape (n, nv).
         com: Where the centre of mass is meant to be [m], shape (n, 3).

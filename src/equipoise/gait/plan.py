@@ -24,17 +24,17 @@ from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.model import Robot
 
-# Of the leg length. A step of 0.15 m for legs of 0.73 m (Unitree G1), short enough for
-# knees that stay bent.
+# Fractions of the leg length. A step of 0.15 m for legs of 0.73 m (Unitree G1), short
+# enough for knees that stay bent.
 LENGTH = 0.2
 CLEARANCE = 0.05
-# Times √(z/g). 0.8 s a step for a CoM 0.70 m up (Unitree G1).
+# Multiples of √(z/g). 0.8 s a step for a CoM 0.70 m up (Unitree G1).
 STEP_TIME = 3.0
 # The CoM comes to rest over one foot after several time constants. With four, the ZMP
 # first has to move the other way by about a sixth of the way.
 START_TIME = 4.0
 HOLD = 1.5
-# Of a step: time for the ZMP to go from foot to foot, and for the foot to swing.
+# Fraction of a step: time for the ZMP to go from foot to foot, and for a foot to swing.
 DOUBLE_SUPPORT = 0.25
 UP = 2
 
@@ -147,7 +147,7 @@ def plan_walk(
         double_support: Fraction of a step with both feet on the ground, in [0, 1).
         start_time: Double support before the first step [s].
         stop_time: Double support after the last step [s].
-        hold: At rest before and after [s].
+        hold: Time at rest before and after [s].
         clearance: Clearance of a swing foot above the ground at its highest [m].
         com_height: Height of the CoM above the ground at rest [m].
         zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in

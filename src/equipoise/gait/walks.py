@@ -20,10 +20,10 @@ class Move(NamedTuple):
     """How one step moves the middle between the feet.
 
     Attributes:
-        length: Forward [m].
-        sideways: To the left [m].
-        turn: To the left [rad]; the middle moves on an arc.
-        rise: Up [m].
+        length: Distance forward [m].
+        sideways: Distance to the left [m].
+        turn: Turn to the left [rad]; the middle moves on an arc.
+        rise: Distance up [m].
     """
 
     length: float = 0.0
@@ -112,10 +112,10 @@ def walk(
             before it move on.
         length: Length of a step, from one foot to the other [m]; negative goes
             backward.
-        sideways: To the left, by which the leading foot steps out and the other one
+        sideways: Lateral step of the leading foot, to the left, which the other one
             follows [m]; negative goes right.
-        turn: To the left with each step [rad].
-        rise: Up with each step [m].
+        turn: Turn to the left with each step [rad].
+        rise: Height of each step above the one before [m].
         first: The foot that swings first.
 
     Raises:

@@ -131,7 +131,7 @@ def true_zmp(
     Args:
         robot: The robot.
         q: Configurations at equal distances of time, shape (n, nq).
-        dt: That distance [s].
+        dt: Time between configurations [s].
         height: Height of the ground z [m], shape (n,).
         gravity: Downwards [m/s²].
     """

@@ -81,7 +81,7 @@ class Pelvis:
             targets: The targets.
             posture: Configuration whose joints are held, but for the legs', shape
                 (nq,) or (n, nq); the posture standing if not given.
-            knee: To which side knees bend.
+            knee: Side to which knees bend.
 
         Raises:
             NoClosedFormError: If a leg does not qualify; the message says why.
@@ -248,7 +248,7 @@ def solve_ccg(
         parameters: The paper's if not given.
         posture: Configuration whose joints are held, but for the legs', shape (nq,) or
             (n, nq); the posture standing if not given.
-        knee: To which side knees bend.
+        knee: Side to which knees bend.
 
     Raises:
         NoClosedFormError: If a leg does not qualify; the message says why.
@@ -352,7 +352,7 @@ def solve_constant_pelvis(
         posture: Configuration whose joints are held, but for the legs', shape (nq,) or
             (n, nq); the posture standing if not given. The vector is that of standing
             in any case.
-        knee: To which side knees bend.
+        knee: Side to which knees bend.
 
     Raises:
         EquipoiseError: If the tolerance is not positive.

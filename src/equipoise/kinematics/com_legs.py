@@ -45,7 +45,7 @@ def solve_com(
 
     Args:
         robot: The robot; both legs have equally many joints, at least six.
-        targets: At n points; neighbours are taken for neighbours on a path.
+        targets: Targets at n points; neighbours are taken for neighbours on a path.
         posture: Configurations of all joints but the legs', shape (nq,) or (n, nq);
             the first is where the search begins. Standing unless given.
         tolerance: Error of CoM and soles that is accepted [m or rad].

@@ -189,7 +189,7 @@ def leg_angles(
         leg: From :func:`~equipoise.kinematics.leg_geometry.leg_geometry`.
         transform_base_to_world: Pose of the base, shape (4, 4) or (n, 4, 4).
         transform_sole_to_world: Pose of the sole, shape (4, 4) or (n, 4, 4).
-        knee: To which side the knee bends.
+        knee: Side to which the knee bends.
 
     Returns:
         Angles from hip to foot [rad], shape (6,) or (n, 6).
