@@ -348,25 +348,25 @@ def target_table(
     """
     table = gait.at(time)
     count, joints = position.shape
-    rows = np.empty((count + 2, JOINTS + 2 * joints))
-    points = rows[1:-1]
-    points[:, COM] = table.com
-    points[:, COM_VELOCITY] = table.com_velocity
-    points[:, COM_ACCELERATION] = table.com_acceleration
-    # ξ = c + ċ / ω
-    points[:, DCM] = table.com + table.com_velocity / gait.parameters.omega
-    points[:, ZMP] = table.zmp
-    points[:, LEFT] = table.soles["left"].reshape(count, 16)
-    points[:, RIGHT] = table.soles["right"].reshape(count, 16)
-    points[:, LEFT_TWIST] = table.sole_twists["left"]
-    points[:, RIGHT_TWIST] = table.sole_twists["right"]
-    points[:, LEFT_ACCELERATION] = table.sole_accelerations["left"]
-    points[:, RIGHT_ACCELERATION] = table.sole_accelerations["right"]
-    points[:, TORSO] = table.torso.reshape(count, 9)
-    points[:, JOINTS : JOINTS + joints] = position
-    points[:, JOINTS + joints :] = velocity
-    for rest, point in ((rows[0], points[0]), (rows[-1], points[-1])):
-        rest[:] = point
+    dcm = table.com + table.com_velocity / gait.parameters.omega  # ξ = c + ċ / ω
+    sides: tuple[Side, Side] = ("left", "right")
+    points = np.hstack(
+        [
+            table.com,
+            dcm,
+            table.zmp,
+            *(table.soles[side].reshape(count, 16) for side in sides),
+            table.torso.reshape(count, 9),
+            table.com_velocity,
+            table.com_acceleration,
+            *(table.sole_twists[side] for side in sides),
+            *(table.sole_accelerations[side] for side in sides),
+            position,
+            velocity,
+        ]
+    )
+    rows = np.vstack([points[:1], points, points[-1:]])
+    for rest in (rows[0], rows[-1]):
         rest[RATES] = rest[JOINTS + joints :] = 0.0
         rest[DCM] = rest[COM]
     rows.flags.writeable = False

@@ -42,62 +42,45 @@ class Phase(NamedTuple):
         return self.end - self.start
 
 
-@dataclass(frozen=True)
-class Timing:
-    """How long things take.
+def walk_phases(
+    footsteps: Footsteps,
+    step_time: float,
+    double_support: float,
+    start_time: float,
+    stop_time: float,
+    hold: float = 0.0,
+) -> tuple[Phase, ...]:
+    """Return the phases of a walk, without gaps, from time 0.
 
-    Attributes:
-        step_time: From one touch-down to the next [s].
-        double_support: Fraction of a step with both feet on the ground; 0 or more,
-            and less than 1. With 0 the ZMP jumps from foot to foot.
+    Phases that take no time are left out. Without double support the ZMP jumps from
+    foot to foot.
+
+    Args:
+        footsteps: Which feet step.
+        step_time: Time from one touch-down to the next [s].
+        double_support: Fraction of a step with both feet on the ground, in [0, 1).
         start_time: Double support before the first step, in which the weight goes
             from both feet onto one [s].
         stop_time: Double support after the last step [s].
         hold: Time at rest before and after the walk [s].
     """
-
-    step_time: float
-    double_support: float
-    start_time: float
-    stop_time: float
-    hold: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse times that do not pass."""
-        for name in ("step_time", "start_time", "stop_time"):
-            check_number(name, getattr(self, name), "s", above=0.0)
-        check_number("hold", self.hold, "s", least=0.0)
-        name = "double_support"
-        check_number(name, self.double_support, "of a step", least=0.0, below=1.0)
-
-    @property
-    def swing_time(self) -> float:
-        """From lift-off to touch-down [s]."""
-        return (1.0 - self.double_support) * self.step_time
-
-    def phases(self, footsteps: Footsteps) -> tuple[Phase, ...]:
-        """Return the phases of a walk, without gaps, from time 0.
-
-        Phases that take no time are left out.
-        """
-        kinds: list[tuple[PhaseKind, Support, float, int]] = [
-            ("hold", "both", self.hold, 0),
-            ("start", "both", self.start_time, 0),
-        ]
-        last = len(footsteps.steps)
-        for number, step in enumerate(footsteps.steps, start=1):
-            kinds.append(("swing", other(step.side), self.swing_time, number))
-            if number < last:
-                shift = self.step_time - self.swing_time
-                kinds.append(("double", "both", shift, number))
-        kinds.append(("stop", "both", self.stop_time, last))
-        kinds.append(("hold", "both", self.hold, last))
-        phases, now = [], 0.0
-        for kind, support, duration, number in kinds:
-            if duration > 0.0:
-                phases.append(Phase(kind, support, now, now + duration, number))
-                now += duration
-        return tuple(phases)
+    swing_time = (1.0 - double_support) * step_time
+    kinds: list[tuple[PhaseKind, Support, float, int]] = [
+        ("hold", "both", hold, 0),
+        ("start", "both", start_time, 0),
+    ]
+    last = len(footsteps.steps)
+    for number, step in enumerate(footsteps.steps, start=1):
+        kinds.append(("swing", other(step.side), swing_time, number))
+        if number < last:
+            kinds.append(("double", "both", step_time - swing_time, number))
+    kinds += [("stop", "both", stop_time, last), ("hold", "both", hold, last)]
+    phases, now = [], 0.0
+    for kind, support, duration, number in kinds:
+        if duration > 0.0:
+            phases.append(Phase(kind, support, now, now + duration, number))
+            now += duration
+    return tuple(phases)
 
 
 def check_number(
@@ -147,26 +130,13 @@ GIVEN = "given"
 class GaitParameters:
     """The numbers of a gait; ``print`` shows them with their origins.
 
+    They are the arguments of :func:`~equipoise.gait.plan.plan_walk`, given or chosen.
+
     Attributes:
-        steps: Number of steps.
-        length: Length of a step, from foot to foot; negative goes backward [m]. None,
-            like the three after it, if the footsteps were given.
-        sideways: Lateral step of the leading foot, to the left [m].
-        turn: Turn to the left with each step [rad].
-        height: Height of each step above the one before [m].
-        width: Distance of the sole frames side by side at the start [m].
-        step_time: Time from one touch-down to the next [s].
-        double_support: Fraction of a step with both feet on the ground.
-        start_time: Double support before the first step [s].
-        stop_time: Double support after the last step [s].
-        hold: Time at rest before and after [s].
-        clearance: Clearance of a swing foot above the ground at its highest [m].
+        length: None, like ``sideways``, ``turn`` and ``height``, if the footsteps were
+            given.
         com_height: Height of the CoM above the ZMP at rest [m].
-        zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in
-            single support [m].
         gravity: Gravitational acceleration [m/s²].
-        first: The foot that swings first.
-        method: What planned the CoM: ``lipm`` or ``preview``.
         origins: Where each number came from, by its name.
     """
 
@@ -197,17 +167,6 @@ class GaitParameters:
     def omega(self) -> float:
         """Natural frequency of the pendulum, √(g / height of the CoM) [1/s]."""
         return math.sqrt(self.gravity / self.com_height)
-
-    @property
-    def timing(self) -> Timing:
-        """How long things take."""
-        return Timing(
-            self.step_time,
-            self.double_support,
-            self.start_time,
-            self.stop_time,
-            self.hold,
-        )
 
     def __reduce__(self) -> tuple[type[GaitParameters], tuple[object, ...]]:
         """Pickle and copy with plain origins."""

@@ -18,7 +18,13 @@ from equipoise.gait.feet import (
 )
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
-from equipoise.gait.parameters import GIVEN, GaitParameters, Method, check_number
+from equipoise.gait.parameters import (
+    GIVEN,
+    GaitParameters,
+    Method,
+    check_number,
+    walk_phases,
+)
 from equipoise.gait.walks import standing_feet, walk
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Terrain
@@ -89,15 +95,17 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
     for name in ("clearance", "com_height"):
         values[name] = check_number(name, values[name], "m", above=0.0)
     values["width"] = check_number("width", values["width"], "m", least=0.0)
-    for name in ("step_time", "double_support", "start_time", "stop_time", "hold"):
-        values[name] = check_number(name, values[name], "s")
+    for name in ("step_time", "start_time", "stop_time"):
+        values[name] = check_number(name, values[name], "s", above=0.0)
+    values["hold"] = check_number("hold", values["hold"], "s", least=0.0)
+    values["double_support"] = check_number(
+        "double_support", values["double_support"], "of a step", least=0.0, below=1.0
+    )
     if footsteps is not None:
         values |= {"length": None, "height": None, "turn": None, "sideways": None}
         values["first"] = footsteps.steps[0].side
         origins |= {"first": "footsteps", "steps": "footsteps"}
-    parameters = GaitParameters(**values, origins=origins)
-    parameters.timing  # noqa: B018 (checks the times)
-    return parameters
+    return GaitParameters(**values, origins=origins)
 
 
 def leg_length(robot: Robot) -> float:
@@ -196,7 +204,14 @@ def plan_walk(
     surface = None if ground is None else height_function(ground)
     if surface is not None:
         planned = lay(planned, surface, polygons, leg_length(robot))
-    phases = parameters.timing.phases(planned)
+    phases = walk_phases(
+        planned,
+        parameters.step_time,
+        parameters.double_support,
+        parameters.start_time,
+        parameters.stop_time,
+        parameters.hold,
+    )
     feet = plan_feet(planned, phases, parameters.clearance, polygons, surface)
     check_feet_apart(planned, feet, polygons)
     motion = plan_com(planned, phases, parameters, polygons)
