@@ -87,7 +87,7 @@ def com_velocity(
     if q.ndim == 1:
         pin.centerOfMass(robot.model, robot.data, q, v, False)
         return np.array(robot.data.vcom[0], numbers)
-    from equipoise.kernels import com_rate as kernels
+    from equipoise.kernels import com as kernels
 
     return kernels.com_velocity(device_tree(robot, device, numbers), q, v)
 
@@ -150,7 +150,7 @@ def com_jacobian_rate(
     if q.ndim == 1:
         rate = pin.computeCentroidalMapTimeVariation(robot.model, robot.data, q, v)
         return np.array(rate[:3] / robot.mass, numbers)
-    from equipoise.kernels import com_rate as kernels
+    from equipoise.kernels import com as kernels
 
     return kernels.com_jacobian_rate(device_tree(robot, device, numbers), q, v)
 
@@ -183,6 +183,6 @@ def centroidal_momentum(
     if q.ndim == 1:
         momentum = pin.computeCentroidalMomentum(robot.model, robot.data, q, v)
         return np.array(momentum.vector, numbers)
-    from equipoise.kernels import com_rate as kernels
+    from equipoise.kernels import com as kernels
 
     return kernels.centroidal_momentum(device_tree(robot, device, numbers), q, v)
