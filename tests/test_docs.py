@@ -65,6 +65,21 @@ def test_the_page_on_controllers_runs(capsys: pytest.CaptureFixture[str]) -> Non
     assert printed == 3
 
 
+def test_the_architecture_names_what_is_there() -> None:
+    """Files in its tables exist, and what to change in them is in them."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    source = ROOT / "src" / "equipoise"
+    for name in re.findall(r"`([\w/]+\.py)`", page):
+        near = [source / name, *source.glob(f"identification/{name}")]
+        assert any(file.is_file() for file in near), f"there is no {name}"
+    rows = re.findall(r"^\| [^|]* \| `([\w/]+\.py)` \| (.*`.*) \|$", page, re.MULTILINE)
+    assert len(rows) > 20
+    for name, symbols in rows:
+        text = (source / name).read_text(encoding="utf-8")
+        for symbol in re.findall(r"`(\w+)`", symbols):
+            assert re.search(rf"\b{symbol}\b", text), f"{name} has no {symbol}"
+
+
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what pages speak of: a robot, runs, logs."""

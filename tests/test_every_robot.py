@@ -16,9 +16,9 @@ from random_trees import random_states
 import equipoise as eq
 from benchmarks.agreement import mujoco_com
 from equipoise.arrays import Array
-from equipoise.kinematics import dh_limb
 from equipoise.kinematics.com import com_and_jacobian, com_jacobian_rate
-from equipoise.kinematics.limb_com import limb_com_jacobian, limb_com_share
+from equipoise.kinematics.dh_limb import dh_limb_com
+from equipoise.kinematics.limb_com import limb_com_contribution, limb_com_jacobian
 from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.formats.dh import read_dh_limbs
 from equipoise.robot.formats.export import to_urdf
@@ -118,7 +118,7 @@ def test_limbs_and_base_add_up(robot: eq.Robot, states: tuple[Array, Array]) -> 
     rotation = eq.frame_pose(robot, q, robot.description.root)[:, :3, :3]
     base = robot.model.inertias[1]
     centre = base.mass / robot.mass * base.lever + sum(
-        limb_com_share(robot, q, name) for name in robot.limbs
+        limb_com_contribution(robot, q, name) for name in robot.limbs
     )
     position = eq.com(robot, q)
     equal(q[:, :3] + np.einsum("nij,nj->ni", rotation, centre), position, 1e-10)
@@ -146,9 +146,9 @@ def test_dh_limbs_equal_their_urdf_export(name: str, tmp_path: Path) -> None:
     for limb in read_dh_limbs(read_catalogue_table(name)).values():
         columns = [exported.model.idx_vs[exported.joint_id(j)] for j in limb.joints]
         places = [exported.model.idx_qs[exported.joint_id(j)] for j in limb.joints]
-        com = limb_com_share(exported, q, limb.name)
+        com = limb_com_contribution(exported, q, limb.name)
         jacobian = limb_com_jacobian(exported, q, limb.name)
         for i in range(COUNT):
-            share = dh_limb.dh_limb_com_share(limb, q[i, places], exported.mass)
-            equal(share.share, com[i], EQUAL_TO_PINOCCHIO)
-            equal(share.jacobian, jacobian[i][:, columns], EQUAL_TO_PINOCCHIO)
+            from_table = dh_limb_com(limb, q[i, places], exported.mass)
+            equal(from_table.contribution, com[i], EQUAL_TO_PINOCCHIO)
+            equal(from_table.jacobian, jacobian[i][:, columns], EQUAL_TO_PINOCCHIO)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from equipoise.cli.main import AnyVerb
+
 ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -42,11 +47,61 @@ def test_the_sum_over_limbs_is_the_whole(tmp_path: Path) -> None:
 
 def test_readme_prints_what_it_says(tmp_path: Path) -> None:
     """The README's Python runs as printed, and prints the block below it."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert README.count("```python\n") == 1
     found = re.search(
-        r"```python\n(.*?)```\s+prints\s+```text\n(.*?)```", text, re.DOTALL
+        r"```python\n(.*?)```\s+prints\s+```text\n(.*?)```", README, re.DOTALL
     )
     assert found is not None
     script = tmp_path / "readme.py"
     script.write_text(found[1], encoding="utf-8")
     assert output_of(script, tmp_path) == found[2]
+
+
+# Commands that are not run here, and why.
+NOT_RUN = {"equipoise view walk": "serves a page until Ctrl-C; see tests/cli/test_view"}
+
+
+def commands_in_readme() -> dict[str, str]:
+    """Return the commands that the README shows after a prompt, and what they print."""
+    blocks = re.findall(r"```text\n(\$ .*?)```", README, re.DOTALL)
+    shown = (part for block in blocks for part in re.split(r"^\$ ", block, flags=re.M))
+    return dict(part.split("\n", 1) for part in shown if part)
+
+
+def test_readme_shows_what_commands_print(g1_urdf: Path, tmp_path: Path) -> None:
+    """All that the README prints below a command is printed by it, in that order.
+
+    A line of dots stands for lines left out.
+    """
+    commands = commands_in_readme()
+    assert set(NOT_RUN) < set(commands)
+    for command, shown in commands.items():
+        if command in NOT_RUN:
+            continue
+        words = shlex.split(command)
+        assert words[0] == "equipoise"
+        given = [str(g1_urdf) if word == g1_urdf.name else word for word in words[1:]]
+        done = subprocess.run(
+            [sys.executable, "-m", "equipoise", *given],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        printed = words_of(done.stdout.replace(str(g1_urdf), g1_urdf.name))
+        for part in filter(None, map(words_of, re.split(r"^ …$", shown, flags=re.M))):
+            before, found, printed = printed.partition(part)
+            assert found, f"{command} prints {before}, not {part}"
+
+
+def words_of(text: str) -> str:
+    """Return a text on one line, however it was wrapped."""
+    return " ".join(text.split())
+
+
+def test_readme_lists_every_verb() -> None:
+    """The table of verbs has all that the command line knows, and no other."""
+    listed = set(re.findall(r"^\| `equipoise (\w+)", README, re.MULTILINE))
+    assert listed == {verb.__name__.lower() for verb in get_args(AnyVerb)}

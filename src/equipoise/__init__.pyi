@@ -19,12 +19,12 @@ from equipoise.gait.plan import plan_walk as plan_walk
 from equipoise.identification.identified import Identified as Identified
 from equipoise.identification.identify import identify as identify
 from equipoise.identification.posing.design import choose_poses as choose_poses
+from equipoise.kinematics.com import centroidal_momentum as centroidal_momentum
 from equipoise.kinematics.com import com as com
 from equipoise.kinematics.com import com_jacobian as com_jacobian
 from equipoise.kinematics.com import com_velocity as com_velocity
 from equipoise.kinematics.frames import frame_jacobian as frame_jacobian
 from equipoise.kinematics.frames import frame_pose as frame_pose
-from equipoise.kinematics.momentum import centroidal_momentum as centroidal_momentum
 from equipoise.kinematics.support import support_polygon as support_polygon
 from equipoise.log.open_run import open_run as open_run
 from equipoise.log.run import Run as Run

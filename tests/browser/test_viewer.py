@@ -199,5 +199,6 @@ def until(condition: Callable[[], bool]) -> None:
     """Wait for something to become true."""
     end = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < end, "it did not happen"
+        if time.monotonic() > end:
+            raise TimeoutError("it did not happen")
         time.sleep(0.05)

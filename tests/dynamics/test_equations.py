@@ -18,12 +18,12 @@ from equipoise.dynamics.bodies import bodies_at
 from equipoise.dynamics.equations import EquationsOfMotion
 from equipoise.dynamics.newton_euler import newton_euler
 from equipoise.errors import NameNotFoundError, ShapeError
+from equipoise.robot.description import STANDARD_GRAVITY
 
 Derivation = Callable[[eq.Robot, Array, Array], EquationsOfMotion]
 States = list[tuple[Array, Array]]
 
 EQUAL = 1e-9
-GRAVITY = 9.81
 WORLD_ALIGNED = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 both = pytest.mark.parametrize("derive", [newton_euler, analytic])
@@ -137,7 +137,7 @@ def test_base_rows_carry_the_weight(robot: eq.Robot, states: States) -> None:
     for q, v in states:
         found = analytic(robot, q, v)
         base = bodies_at(robot, q)[0]
-        weight = np.array([0.0, 0.0, robot.mass * GRAVITY])
+        weight = np.array([0.0, 0.0, robot.mass * STANDARD_GRAVITY])
         moment = np.cross(eq.com(robot, q) - base.position, weight)
         base_rows = found.gravity[found.rows("base")]
         equal(base_rows[:3], base.rotation.T @ weight, robot.mass)

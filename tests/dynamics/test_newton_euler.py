@@ -9,6 +9,7 @@ from random_trees import random_states, random_trees
 import equipoise as eq
 from equipoise.dynamics.bodies import bodies_at
 from equipoise.dynamics.newton_euler import inverse_dynamics
+from equipoise.robot.description import STANDARD_GRAVITY
 
 
 @settings(max_examples=25)
@@ -33,7 +34,7 @@ def test_a_standing_robot_needs_its_weight_at_the_soles() -> None:
     robot = eq.load("humanoid")
     bodies = bodies_at(robot, robot.standing)
     rest = np.zeros(robot.nv)
-    half = np.array([0.0, 0.0, 0.5 * robot.mass * 9.81, 0.0, 0.0, 0.0])
+    half = np.array([0.0, 0.0, 0.5 * robot.mass * STANDARD_GRAVITY, 0.0, 0.0, 0.0])
     feet = [
         bodies[robot.model.frames[robot.frame_id(sole.link)].parentJoint - 1]
         for sole in robot.soles.values()
@@ -42,6 +43,6 @@ def test_a_standing_robot_needs_its_weight_at_the_soles() -> None:
         foot.index: np.concatenate([foot.rotation.T @ half[:3], half[3:]])
         for foot in feet
     }
-    gravity = np.array([0.0, 0.0, -9.81])
+    gravity = np.array([0.0, 0.0, -STANDARD_GRAVITY])
     needed = inverse_dynamics(bodies, rest, rest, gravity, forces)
     np.testing.assert_allclose(needed[:3], 0.0, atol=1e-9 * robot.mass)

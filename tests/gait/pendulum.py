@@ -7,7 +7,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.gait.footsteps import Footstep
 from equipoise.gait.lipm import LipmMotion, at_rest_at_both_ends
-from equipoise.gait.timing import Timing
+from equipoise.gait.parameters import walk_phases
 from equipoise.gait.walks import walk
 from equipoise.gait.zmp import zmp_knots
 
@@ -21,8 +21,8 @@ def planned(
 ) -> LipmMotion:
     """Return the pendulum of a turning walk."""
     footsteps = walk(FEET, steps, length=0.15, turn=0.1, rise=rise)
-    timing = Timing(0.8, double_support, 1.0, 1.1, 0.3)
-    times, zmp, shapes = zmp_knots(footsteps, timing.phases(footsteps), MIDDLE)
+    phases = walk_phases(footsteps, 0.8, double_support, 1.0, 1.1, 0.3)
+    times, zmp, shapes = zmp_knots(footsteps, phases, MIDDLE)
     omega = np.sqrt(GRAVITY / height)
     return at_rest_at_both_ends(times, zmp, shapes, omega, height)
 

@@ -8,7 +8,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.gait.fit import SHARES, fit_walk
+from equipoise.gait.fit import FRACTIONS, fit_walk
 from equipoise.gait.footsteps import Footsteps
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
@@ -27,17 +27,17 @@ def tight(request: pytest.FixtureRequest) -> eq.Robot:
 
 @pytest.mark.parametrize("tight", TIGHT, indirect=True)
 def test_tight_joints_get_shorter_steps_and_say_so(tight: eq.Robot) -> None:
-    """Length and clearance shrink by one share, and their origins tell why."""
+    """Length and clearance shrink by one fraction, and their origins tell why."""
     asked, fitted = plan_walk(tight, 3).parameters, fit_walk(tight, 3).parameters
     assert asked.length is not None
     assert fitted.length is not None
-    share = fitted.length / asked.length
-    assert 0.0 < share < 1.0
-    assert any(share == pytest.approx(s) for s in SHARES)
-    assert fitted.clearance == pytest.approx(share * asked.clearance)
+    fraction = fitted.length / asked.length
+    assert 0.0 < fraction < 1.0
+    assert any(fraction == pytest.approx(s) for s in FRACTIONS)
+    assert fitted.clearance == pytest.approx(fraction * asked.clearance)
     for name in ("length", "clearance"):
         assert "joint limits" in fitted.origins[name]
-        assert f"{share:.2g} of the default" in fitted.origins[name]
+        assert f"{fraction:.2g} of the default" in fitted.origins[name]
         assert asked.origins[name] in fitted.origins[name]
         assert fitted.origins[name] in str(fitted)
     for name in ("step_time", "width", "double_support", "com_height", "steps"):
@@ -60,7 +60,7 @@ def test_a_length_that_joints_allow_is_kept(icub_urdf: Path) -> None:
     robot = eq.load(icub_urdf)
     given = fit_walk(robot, 3, length=0.0512345).parameters
     assert given.length == 0.0512345
-    assert given.origins["length"] == "as asked"
+    assert given.origins["length"] == "given"
     both = fit_walk(robot, 3, length=0.05, clearance=0.012).parameters
     assert (both.length, both.clearance) == (0.05, 0.012)
 

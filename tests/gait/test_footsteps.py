@@ -1,4 +1,4 @@
-"""Footsteps: geometry of walks, the step matrix, step files."""
+"""Footsteps: geometry of walks, step files."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import (
     Footstep,
     Footsteps,
-    from_step_matrix,
     read_footsteps,
-    step_matrix,
 )
 from equipoise.gait.walks import Move, route, stairs, standing_feet, walk
 from equipoise.kinematics.stance import sole_pose
 
 
+def landings(footsteps: Footsteps) -> Array:
+    """Return x, y and z of the first supporting foot and of each step, (3, n + 1)."""
+    feet = [footsteps.strides[0].support, *footsteps.steps]
+    return np.column_stack([foot.position for foot in feet])
+
+
 def test_forward_walks_step_by_the_length_and_close() -> None:
     """Each foot lands a step ahead of the other; the last one comes beside it."""
     footsteps = walk(FEET, 6, length=0.3)
-    matrix = step_matrix(footsteps)
+    matrix = landings(footsteps)
     np.testing.assert_allclose(matrix[0], [0.0, 0.3, 0.6, 0.9, 1.2, 1.5, 1.5])
     np.testing.assert_allclose(matrix[1], [0.1, -0.1, 0.1, -0.1, 0.1, -0.1, 0.1])
     assert [step.side for step in footsteps.steps] == ["right", "left"] * 3
@@ -35,9 +40,9 @@ def test_forward_walks_step_by_the_length_and_close() -> None:
 
 
 def test_backward_is_forward_mirrored() -> None:
-    """A negative length gives the same matrix with x negative."""
-    there = step_matrix(walk(FEET, 5, length=0.2))
-    back = step_matrix(walk(FEET, 5, length=-0.2))
+    """A negative length gives the same landings with x negative."""
+    there = landings(walk(FEET, 5, length=0.2))
+    back = landings(walk(FEET, 5, length=-0.2))
     np.testing.assert_allclose(back, there * np.array([[-1.0], [1.0], [1.0]]))
 
 
@@ -117,21 +122,6 @@ def test_standing_feet_are_those_of_the_posture(robot: eq.Robot) -> None:
     assert wide["left"].y - wide["right"].y == pytest.approx(0.4)
 
 
-def test_the_step_matrix_goes_out_and_in() -> None:
-    """Eq. (14): a walk written as a matrix and read back is the same walk."""
-    footsteps = walk(FEET, 6, length=0.3, rise=0.02, first="left")
-    again = from_step_matrix(step_matrix(footsteps), FEET, first="left")
-    assert again == footsteps
-    turning = walk(FEET, 6, length=0.3, turn=0.2)
-    yaw = [turning.strides[0].support.yaw, *(step.yaw for step in turning.steps)]
-    again = from_step_matrix(np.vstack([step_matrix(turning), yaw]), FEET)
-    assert again == turning
-    with pytest.raises(EquipoiseError, match=r"shape \(2, 3\)"):
-        from_step_matrix(np.zeros((2, 3)), FEET)
-    with pytest.raises(EquipoiseError, match="column 1"):
-        from_step_matrix(np.array([[0, 1, 2], [0, np.nan, 0], [0, 0, 0]]), FEET)
-
-
 def test_whole_turns_are_taken_out_of_yaw() -> None:
     """A yaw of 350° after 0 is −10°: no foot spins around."""
     step = Footstep("right", 0.1, -0.1, yaw=math.radians(350.0))
@@ -169,13 +159,13 @@ def test_csv_and_toml_hold_the_same(tmp_path: Path) -> None:
         ("a.csv", "side,x,y,x\nleft,0,0,0\n", "'x' is there twice"),
         ("a.csv", "side,x,y\n", "holds no steps"),
         ("a.csv", "", "must name the columns"),
-        ("a.csv", 'side,x,y\n"left,0,0\n', "is no CSV"),
+        ("a.csv", 'side,x,y\n"left,0,0\n', "is not CSV"),
         ("a.toml", "[[step]]\nside = 'left'\nx = 0\n", "step 1: 'y' is missing"),
         ("a.toml", "[[step]]\nside='left'\nx=nan\ny=0\n", "step 1: x is 'nan'"),
         ("a.toml", "[[step]]\nside='left'\nx=true\ny=0\n", "step 1: x is 'True'"),
         ("a.toml", "step = 3\n", "must be tables"),
         ("a.toml", "step = [3]\n", "step 1: must be a table"),
-        ("a.toml", "[[step]\n", "is no TOML"),
+        ("a.toml", "[[step]\n", "is not TOML"),
         ("a.txt", "", "ends in .csv or .toml"),
     ],
 )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
+from equipoise.gait.feet import height_function, lay
 from equipoise.gait.footsteps import Footsteps
-from equipoise.gait.ground import height_function, lay
 from equipoise.gait.walks import walk
 from equipoise.kinematics.terrain import Slope, Stairs
 

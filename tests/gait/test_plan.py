@@ -13,7 +13,7 @@ import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.com_plan import headroom, leg_reaches
-from equipoise.gait.footsteps import Footstep, Footsteps, step_matrix
+from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.gait.gait import Gait
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.walks import stairs, standing_feet
@@ -124,7 +124,8 @@ def test_the_papers_walk() -> None:
     gait = plan_walk(robot, 6, length=0.3, clearance=0.075, com_height=0.45)
     assert gait.parameters.com_height == 0.45
     assert worst_stance(robot, gait) < 1e-9
-    np.testing.assert_allclose(np.diff(step_matrix(gait.footsteps)[0])[:5], 0.3)
+    feet = [gait.footsteps.strides[0].support, *gait.footsteps.steps]
+    np.testing.assert_allclose(np.diff([foot.x for foot in feet])[:5], 0.3)
 
 
 def test_plans_are_repeatable() -> None:
@@ -150,7 +151,7 @@ def test_parameters_print_with_their_origins() -> None:
     """Every number has a unit and says where it came from."""
     text = str(plan_walk(eq.load("itu-biped"), step_time=0.9).parameters)
     assert "length              0.179 m     0.2 of the leg length, 0.897 m" in text
-    assert "step_time             0.9 s     as asked" in text
+    assert "step_time             0.9 s     given" in text
     assert "com_height" in text
 
 

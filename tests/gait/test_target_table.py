@@ -17,7 +17,7 @@ from equipoise.control.signals import Target
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.lipm import LipmMotion
 from equipoise.gait.motion import Motion, solve
-from equipoise.gait.timing import SUPPORTS
+from equipoise.gait.parameters import SUPPORTS
 from equipoise.kinematics.terrain import Slope
 from equipoise.robot.joint_coordinates import joint_positions
 

@@ -12,11 +12,12 @@ import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
-from equipoise.gait.zmp import true_zmp, velocities
+from equipoise.gait.zmp import true_zmp
+from equipoise.kinematics.velocities import velocities
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.simulation.world import with_payload
 
 DT = 1e-3
-GRAVITY = 9.81
 # Differences at the ends of a motion are one-sided: left out.
 INNER = slice(2, -2)
 
@@ -70,7 +71,7 @@ def test_it_is_that_of_inverse_dynamics(robot: eq.Robot, height: float) -> None:
     for dt in (DT, DT / 2.0):
         path = smooth_motion(robot, 5, dt, round(0.1 / dt) + 1)
         level = np.full(len(path.q), height)
-        found = true_zmp(robot, path.q, dt, level, GRAVITY)
+        found = true_zmp(robot, path.q, dt, level)
         off.append(np.abs(found - zmp_by_rnea(robot, path, height))[INNER].max())
     assert off[0] < 1e-4
     assert off[1] < 0.3 * off[0] + 1e-9
@@ -98,9 +99,9 @@ def test_a_body_that_only_shifts_is_a_pendulum(robot: eq.Robot) -> None:
     push = -0.05 * wave * np.array([25.0, 16.0, 9.0])
     level = np.full(len(time), 0.1)
     centre = eq.com(robot, q)
-    share = (centre[:, 2] - level) / (push[:, 2] + GRAVITY)
-    expected = centre[:, :2] - share[:, None] * push[:, :2]
-    found = true_zmp(robot, q, DT, level, GRAVITY)
+    per_push = (centre[:, 2] - level) / (push[:, 2] + STANDARD_GRAVITY)
+    expected = centre[:, :2] - per_push[:, None] * push[:, :2]
+    found = true_zmp(robot, q, DT, level)
     assert np.abs(found - expected)[INNER].max() < 1e-6
 
 

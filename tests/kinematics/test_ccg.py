@@ -231,7 +231,7 @@ def test_bad_arguments(g1_urdf):
         com_targets([0.0, 1.0], pose, pose)
     with pytest.raises(ShapeError, match="right has 3 rows but com has 2"):
         com_targets(np.zeros((2, 3)), pose, np.tile(pose, (3, 1, 1)))
-    with pytest.raises(ShapeError, match="torso holds a matrix that is no rotation"):
+    with pytest.raises(ShapeError, match="torso holds a matrix that is not a rotation"):
         com_targets(np.zeros(3), pose, pose, -np.eye(3))
     with pytest.raises(ShapeError, match="com holds values that are not finite"):
         com_targets([0.0, 0.0, np.nan], pose, pose)

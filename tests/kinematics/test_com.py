@@ -15,6 +15,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kernels.runtime import device_named
 from equipoise.kinematics.com import (
+    centroidal_momentum,
     com,
     com_and_jacobian,
     com_jacobian,
@@ -22,8 +23,7 @@ from equipoise.kinematics.com import (
     com_velocity,
 )
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
-from equipoise.kinematics.limb_com import limb_com_jacobian, limb_com_share
-from equipoise.kinematics.momentum import centroidal_momentum
+from equipoise.kinematics.limb_com import limb_com_contribution, limb_com_jacobian
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
 
@@ -186,7 +186,7 @@ def quantities(robot: Robot, q: Array, v: Array):
         (centroidal_momentum, (q, v)),
         (frame_pose, (q, foot)),
         (frame_jacobian, (q, foot)),
-        (limb_com_share, (q, "left_arm")),
+        (limb_com_contribution, (q, "left_arm")),
         (limb_com_jacobian, (q, "left_arm")),
     )
 
@@ -231,7 +231,7 @@ def test_one_configuration_does_not_wait_for_warp(g1_urdf):
     """Importing and using the functions with one configuration leaves Warp alone."""
     script = (
         "import sys; from equipoise.robot.load import load;"
-        "from equipoise.kinematics import com, frames, limb_com, momentum, support;"
+        "from equipoise.kinematics import com, frames, limb_com, support;"
         f"robot = load({str(g1_urdf)!r});"
         "com.com(robot, robot.standing, dtype='float32');"
         "assert 'warp' not in sys.modules"

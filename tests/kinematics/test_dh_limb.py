@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Array
 from equipoise.errors import ShapeError
-from equipoise.kinematics.dh_limb import dh_limb_com_share, dh_matrix, limb_frames
+from equipoise.kinematics.dh_limb import dh_limb_com, dh_matrix, limb_frames
 from equipoise.robot.catalogue import read_catalogue_table
 from equipoise.robot.formats.dh import (
     DhLimb,
@@ -78,7 +78,7 @@ def test_jacobian_equals_pinocchio(name: str, seed: int) -> None:
 
     for limb in read_dh_limbs(table).values():
         columns = [model.idx_vs[model.getJointId(joint)] for joint in limb.joints]
-        got = dh_limb_com_share(limb, positions_of(model, q, limb), mass).jacobian
+        got = dh_limb_com(limb, positions_of(model, q, limb), mass).jacobian
         np.testing.assert_allclose(got, jacobian[:, columns], rtol=0, atol=1e-12)
 
 
@@ -93,7 +93,7 @@ def test_limbs_and_base_add_up(name: str, seed: int) -> None:
     total = base.mass / mass * base.lever
     for limb in read_dh_limbs(table).values():
         total = (
-            total + dh_limb_com_share(limb, positions_of(model, q, limb), mass).share
+            total + dh_limb_com(limb, positions_of(model, q, limb), mass).contribution
         )
 
     com = pin.centerOfMass(model, model.createData(), q)
@@ -130,8 +130,8 @@ def test_jacobian_is_the_derivative(seed: int, case: tuple[str, str]) -> None:
     numeric = np.column_stack(
         [
             (
-                dh_limb_com_share(limb, q + e, 20.0).share
-                - dh_limb_com_share(limb, q - e, 20.0).share
+                dh_limb_com(limb, q + e, 20.0).contribution
+                - dh_limb_com(limb, q - e, 20.0).contribution
             )
             / (2.0 * step)
             for e in step * np.eye(5)
@@ -139,7 +139,7 @@ def test_jacobian_is_the_derivative(seed: int, case: tuple[str, str]) -> None:
     )
 
     np.testing.assert_allclose(
-        dh_limb_com_share(limb, q, 20.0).jacobian, numeric, rtol=0, atol=1e-8
+        dh_limb_com(limb, q, 20.0).jacobian, numeric, rtol=0, atol=1e-8
     )
 
 
@@ -171,9 +171,9 @@ def test_locked_limb_moves_rigidly() -> None:
     q = np.zeros(5)
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
-    before = dh_limb_com_share(limb, q, limb.mass).share
+    before = dh_limb_com(limb, q, limb.mass).contribution
     q[0] = np.pi / 2
-    after = dh_limb_com_share(limb, q, limb.mass).share
+    after = dh_limb_com(limb, q, limb.mass).contribution
 
     np.testing.assert_allclose(after, turn @ before, rtol=0, atol=1e-14)
 
@@ -188,12 +188,12 @@ def test_wrong_input_is_named() -> None:
     with pytest.raises(ShapeError, match="not finite"):
         limb_frames(limb, np.full(5, np.nan))
     with pytest.raises(ShapeError, match=r"robot_mass is 0\.1 kg"):
-        dh_limb_com_share(limb, np.zeros(5), 0.1)
+        dh_limb_com(limb, np.zeros(5), 0.1)
 
 
 def test_results_are_read_only() -> None:
     """Arrays that are handed out cannot be written to."""
-    result = dh_limb_com_share(random_limb(2, "modified", "distal"), np.zeros(5), 20.0)
+    result = dh_limb_com(random_limb(2, "modified", "distal"), np.zeros(5), 20.0)
     with pytest.raises(ValueError, match="read-only"):
         result.jacobian[0, 0] = 1.0
 
@@ -210,7 +210,7 @@ def test_jacobian_equals_that_of_the_urdf(name: str, tmp_path: Path) -> None:
 
     for limb in read_dh_limbs(table).values():
         columns = [model.idx_vs[model.getJointId(joint)] for joint in limb.joints]
-        got = dh_limb_com_share(
+        got = dh_limb_com(
             limb, positions_of(model, q, limb), pin.computeTotalMass(model)
         )
         np.testing.assert_allclose(

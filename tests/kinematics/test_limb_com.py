@@ -10,9 +10,9 @@ from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
 from equipoise.kinematics.com import com, com_velocity
 from equipoise.kinematics.limb_com import (
+    limb_com_contribution,
+    limb_com_contribution_and_jacobian,
     limb_com_jacobian,
-    limb_com_share,
-    limb_com_share_and_jacobian,
     mass_influence,
 )
 from equipoise.robot.load import load
@@ -30,8 +30,8 @@ def check_sums(robot: Robot, q: Array, v: Array) -> None:
     poses = [pin.XYZQUATToSE3(row[:7]) for row in q]
     rotation = np.array([pose.rotation for pose in poses])
     origin = q[:, :3]
-    parts = [limb_com_share_and_jacobian(robot, q, name) for name in robot.limbs]
-    seen_from_base = base_part(robot) + sum(part.share for part in parts)
+    parts = [limb_com_contribution_and_jacobian(robot, q, name) for name in robot.limbs]
+    seen_from_base = base_part(robot) + sum(part.contribution for part in parts)
     position = com(robot, q)
     np.testing.assert_allclose(
         position,
@@ -63,19 +63,21 @@ def test_batch_equals_single(robot):
     """Kernels and Pinocchio agree on each limb, massless and empty ones included."""
     q, _ = random_states(robot, 5)
     for limb in robot.limbs:
-        shares, jacobians = limb_com_share_and_jacobian(robot, q, limb)
-        np.testing.assert_array_equal(limb_com_share(robot, q, limb), shares)
+        whole, jacobians = limb_com_contribution_and_jacobian(robot, q, limb)
+        np.testing.assert_array_equal(limb_com_contribution(robot, q, limb), whole)
         np.testing.assert_array_equal(limb_com_jacobian(robot, q, limb), jacobians)
         for i in range(len(q)):
-            single = limb_com_share_and_jacobian(robot, q[i], limb)
-            np.testing.assert_allclose(shares[i], single.share, rtol=0, atol=1e-10)
+            single = limb_com_contribution_and_jacobian(robot, q[i], limb)
+            np.testing.assert_allclose(
+                whole[i], single.contribution, rtol=0, atol=1e-10
+            )
             np.testing.assert_allclose(
                 jacobians[i], single.jacobian, rtol=0, atol=1e-10
             )
 
 
-def test_share_over_its_mass_is_the_limbs_own_centre(g1_urdf):
-    """The share divided by the limb's part of the mass is the limb's CoM."""
+def test_contribution_over_its_mass_is_the_limbs_own_centre(g1_urdf):
+    """The contribution divided by the limb's part of the mass is the limb's CoM."""
     robot = load(g1_urdf)
     q, _ = random_states(robot, 1)
     q[0, :7] = 0, 0, 0, 0, 0, 0, 1
@@ -84,8 +86,8 @@ def test_share_over_its_mass_is_the_limbs_own_centre(g1_urdf):
         joints = [robot.joint_id(joint) for joint in part.subtree_joints]
         masses = np.array([robot.model.inertias[j].mass for j in joints])
         centres = [robot.data.oMi[j].act(robot.model.inertias[j].lever) for j in joints]
-        share = limb_com_share(robot, q[0], limb)
-        own = share / sum(mass_influence(robot, limb).values())
+        added = limb_com_contribution(robot, q[0], limb)
+        own = added / sum(mass_influence(robot, limb).values())
         expected = masses @ np.array(centres) / masses.sum()
         np.testing.assert_allclose(own, expected, rtol=0, atol=1e-12)
 
@@ -100,8 +102,10 @@ def test_jacobian_equals_finite_differences(g1_urdf):
         assert not jacobian[:, :, :6].any()
         for i in range(len(q)):
             before, after = (
-                limb_com_share(robot, pin.integrate(robot.model, q[i], s * v[i]), limb)
-                for s in (-step, step)
+                limb_com_contribution(robot, moved, limb)
+                for moved in (
+                    pin.integrate(robot.model, q[i], s * v[i]) for s in (-step, step)
+                )
             )
             change = (after - before) / (2 * step)
             np.testing.assert_allclose(jacobian[i] @ v[i], change, rtol=0, atol=1e-7)
@@ -111,7 +115,7 @@ def test_jacobian_equals_finite_differences(g1_urdf):
 
 
 def test_mass_influence_adds_up_to_one(humanoid_urdf):
-    """Eq. (10): the coefficients of all limbs and the base's share sum to one."""
+    """Eq. (10): the coefficients of all limbs and the base's fraction sum to one."""
     robot = load(humanoid_urdf)
     total = robot.model.inertias[1].mass / robot.mass
     for limb in robot.limbs:
@@ -126,4 +130,4 @@ def test_unknown_limb_is_refused(g1_urdf):
     robot = load(g1_urdf)
     for q in (robot.standing, [robot.standing]):
         with pytest.raises(NameNotFoundError, match=r"no limb 'tail'.*left_leg"):
-            limb_com_share(robot, q, "tail")
+            limb_com_contribution(robot, q, "tail")

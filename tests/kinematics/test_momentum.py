@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from random_trees import random_states, random_trees
 
-from equipoise.kinematics.com import com_velocity
-from equipoise.kinematics.momentum import centroidal_momentum
+from equipoise.kinematics.com import centroidal_momentum, com_velocity
 from equipoise.robot.load import load
 
 

@@ -10,8 +10,9 @@ from random_trees import random_states
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
+from equipoise.kinematics import support
 from equipoise.kinematics.com import com
-from equipoise.kinematics.support import polygon_margin, support_polygon
+from equipoise.kinematics.support import hull_margins, polygon_margin, support_polygon
 from equipoise.robot.anatomy.geometry import area, convex_hull
 from equipoise.robot.load import load
 from equipoise.robot.model import Robot
@@ -166,3 +167,33 @@ def test_margin_refuses_what_is_not_in_the_plane(polygon, points, message):
     """Polygons and points must be finite, in the plane, and are named if not."""
     with pytest.raises(ShapeError, match=message):
         polygon_margin(polygon, points)
+
+
+@given(st.integers(0, 1000), st.integers(1, 8))
+def test_many_hulls_agree_with_one_polygon_at_a_time(seed, corners):
+    """Inside, many hulls at once are the hulls one by one, whichever corners count."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((20, corners, 2))
+    counted = rng.random((20, corners)) < 0.7
+    targets = 0.5 * rng.standard_normal((20, 2))
+    found = hull_margins(points, counted, targets)
+    for own, kept, target, margin in zip(points, counted, targets, found, strict=True):
+        if not kept.any():
+            assert margin == 0.0
+            continue
+        expected = polygon_margin(own[kept], target)
+        if expected > 0.0:
+            np.testing.assert_allclose(margin, expected, atol=1e-12)
+        else:
+            # outside, never farther than the hull
+            assert expected - 1e-12 <= margin <= 1e-12
+
+
+def test_rows_of_hulls_are_independent(monkeypatch):
+    """How many rows are worked on at a time changes nothing."""
+    rng = np.random.default_rng(1)
+    points, targets = rng.standard_normal((50, 6, 2)), rng.standard_normal((50, 2))
+    counted = np.ones((50, 6), dtype=bool)
+    whole = hull_margins(points, counted, targets)
+    monkeypatch.setattr(support, "MOST_NUMBERS", 1)
+    np.testing.assert_array_equal(hull_margins(points, counted, targets), whole)

@@ -34,6 +34,20 @@ def humanoid() -> eq.Robot:
     return eq.load("humanoid")
 
 
+@pytest.fixture
+def mujoco_data(monkeypatch: pytest.MonkeyPatch) -> list[mujoco.MjData]:
+    """MuJoCo's own data, of every engine that a test makes."""
+    made: list[mujoco.MjData] = []
+    original = mujoco.MjData
+
+    def make(model: mujoco.MjModel) -> mujoco.MjData:
+        made.append(original(model))
+        return made[-1]
+
+    monkeypatch.setattr(mujoco, "MjData", make)
+    return made
+
+
 def hold(robot: eq.Robot, seconds: float, **changes: Array | float) -> Command:
     """Return commands that hold the standing posture, but for what is given."""
     steps = round(seconds / DT)
@@ -209,7 +223,9 @@ def test_disturbance_moves_joints(humanoid: eq.Robot) -> None:
     assert not trace.torque.any()
 
 
-def test_box_slides_and_stops(humanoid: eq.Robot) -> None:
+def test_box_slides_and_stops(
+    humanoid: eq.Robot, mujoco_data: list[mujoco.MjData]
+) -> None:
     """A box rests on four corners, slows down by μ g and stays in its own plane."""
     box = Box(np.array([2.0, 0.0, 0.1]), np.array([0.4, 0.3, 0.2]), mass=5.0, yaw=0.3)
     world = make_world(humanoid, boxes=(box,))
@@ -218,7 +234,7 @@ def test_box_slides_and_stops(humanoid: eq.Robot) -> None:
     sunk = box.mass * world.gravity / (4.0 * world.material.stiffness)
     assert box.centre[2] - rest[2] == pytest.approx(sunk, rel=1e-3)
     np.testing.assert_allclose(rest[3:], [0, 0, np.sin(0.15), np.cos(0.15)], atol=1e-9)
-    engine._data.qvel[-6] = 1.0
+    mujoco_data[0].qvel[-6] = 1.0
     path = engine.advance(hold(humanoid, 0.3)).boxes[:, 0]
     travelled = 1.0 / (2.0 * world.material.static_friction * world.gravity)
     assert path[-1, 0] - rest[0] == pytest.approx(travelled, rel=0.1)
@@ -226,14 +242,14 @@ def test_box_slides_and_stops(humanoid: eq.Robot) -> None:
     assert np.abs(path[-1] - path[-2]).max() < 1e-8
 
 
-def test_wall_stops_a_box(humanoid: eq.Robot) -> None:
+def test_wall_stops_a_box(humanoid: eq.Robot, mujoco_data: list[mujoco.MjData]) -> None:
     """A box does not go through a wall, nor through another box."""
     size = np.array([0.2, 0.2, 0.2])
     boxes = [Box(np.array([x, 0.0, 0.1]), size, mass=2.0) for x in (2.0, 2.4)]
     wall = Wall(np.array([2.8, 0.0, 0.2]), np.array([0.2, 1.0, 0.4]))
     world = make_world(humanoid, boxes=tuple(boxes), walls=(wall,))
     engine = MujocoEngine(world, DT)
-    engine._data.qvel[-12] = 4.0
+    mujoco_data[0].qvel[-12] = 4.0
     path = engine.advance(hold(humanoid, 0.5)).boxes[..., 0]
     assert path[:, 1].max() == pytest.approx(2.6, abs=5e-3)
     assert (path[:, 1] - path[:, 0]).min() > 0.195
@@ -413,11 +429,13 @@ def test_states_do_not_change_afterwards(humanoid: eq.Robot) -> None:
             np.testing.assert_array_equal(getattr(state, part), copy[part], part)
 
 
-def test_forces_follow_the_contacts(humanoid: eq.Robot) -> None:
+def test_forces_follow_the_contacts(
+    humanoid: eq.Robot, mujoco_data: list[mujoco.MjData]
+) -> None:
     """Forces on points are MuJoCo's own of each contact, while the robot falls over."""
     world = eventful(humanoid)
     engine = MujocoEngine(world, DT)
-    compiled, data = engine._compiled, engine._data
+    compiled, data = compile_world(world, DT), mujoco_data[0]
     command = Command(*(part[0] for part in hold(humanoid, DT)))
     counts = set()
     for _ in range(400):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 
 import numpy as np
 import pinocchio as pin
@@ -88,7 +89,19 @@ def test_delay_in_whole_steps(delay, milliseconds):
     for step, truth in enumerate(STATES):
         found = read(given, step * dt, truth)
         np.testing.assert_array_equal(found, STATES[max(step - delay, 0)])
-    assert len(given._lines[0].samples) <= delay + 1
+
+
+@given(st.integers(0, 10))
+def test_only_samples_that_wait_are_kept(delay):
+    """However long it measures, only samples still to be handed out stay alive."""
+    given = channels(Noise(delay=0.001 * delay), 4)
+    kept = []
+    for step, truth in enumerate(STATES):
+        sample = given.disturbed(truth, LEVEL)
+        kept.append(weakref.ref(sample))
+        given.delayed(0.001 * step, sample)
+    del sample
+    assert sum(reference() is not None for reference in kept) == delay + 1
 
 
 def test_delay_between_steps_waits_for_the_next():

@@ -15,9 +15,8 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footsteps
 from equipoise.gait.gait import Gait, GaitTable
 from equipoise.gait.lipm import ComMotion, at_rest_at_both_ends
-from equipoise.gait.parameters import GaitParameters
+from equipoise.gait.parameters import GaitParameters, Phase
 from equipoise.gait.preview import preview_motion
-from equipoise.gait.timing import Phase
 from equipoise.gait.zmp import zmp_knots
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
@@ -25,15 +24,15 @@ from equipoise.robot.anatomy.geometry import signed_distance
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# Legs are never planned to be straighter than this share of their reach: knees stay
+# Legs are never planned to be straighter than this fraction of their reach: knees stay
 # bent by 28° or so, and singular postures stay away.
 EXTENSION = 0.97
-# Where no height is given, the CoM comes down to no less than this share of standing.
+# Where no height is given, the CoM comes down to this fraction of standing at most.
 LOWEST = 0.75
 # A height that was found is cut to whole millimetres: the same on all machines.
 HEIGHTS_PER_METRE = 1000.0
 ATTEMPTS = 20
-# Shares of a phase where the ZMP is checked: all over, and just inside its ends.
+# Fractions of a phase where the ZMP is checked: all over, and just inside its ends.
 WITHIN = np.linspace(1e-6, 1.0 - 1e-6, 41)
 TOLERANCE = 1e-9
 
@@ -150,7 +149,7 @@ def _zmp_in_sole(side: Side, polygon: Array, inward: float) -> Array:
     return np.asarray(point)
 
 
-# In each phase.
+# Points of each phase at which the reach of the legs is checked.
 SAMPLES = 9
 
 
@@ -162,11 +161,11 @@ def highest_com(
     Args:
         table: A gait; its CoM's height does not count.
         reaches: Reaches of the legs.
-        extension: Greatest distance of hip and ankle, as a share of the longest.
+        extension: Greatest distance of hip and ankle, as a fraction of the longest.
 
     Returns:
         Heights in the world [m], shape (n,), NaN where feet are too far away for any;
-        and the distance seen from above of the leg that needs them most, as a share
+        and the distance seen from above of the leg that needs them most, as a fraction
         of what is allowed, shape (n,).
     """
     c, s = np.cos(table.heading), np.sin(table.heading)
@@ -193,7 +192,7 @@ def headroom(
     Args:
         gait: The gait.
         reaches: Reaches of the legs.
-        extension: Greatest distance of hip and ankle, as a share of the longest.
+        extension: Greatest distance of hip and ankle, as a fraction of the longest.
 
     Returns:
         The height, and the step that leaves least, in words.
@@ -219,12 +218,8 @@ def headroom(
 
 def describe_step(gait: Gait, time: float) -> str:
     """Return the step at a time in words: its number, length and rise."""
-    number = next((p.step for p in gait.phases if time <= p.end), 0)
-    return _words(gait.footsteps, max(1, number))
-
-
-def _words(footsteps: Footsteps, number: int) -> str:
-    stride = footsteps.strides[number - 1]
+    number = max(1, next((p.step for p in gait.phases if time <= p.end), 0))
+    stride = gait.footsteps.strides[number - 1]
     dx, dy, dz = stride.end.position - stride.support.position
     rise = f" and {dz:+.3f} m high" if abs(dz) > 1e-6 else ""
     return (
@@ -251,7 +246,7 @@ class LegReach:
         hip_from_com: From the CoM to the hip, standing, in axes that turn with the
             heading [m], shape (3,). That it is constant is an approximation, and
             good to a centimetre or so: legs have mass.
-        ankle_in_sole: [m], shape (3,).
+        ankle_in_sole: Place of the ankle in the sole's frame [m], shape (3,).
     """
 
     longest: float

@@ -1,25 +1,128 @@
-"""Both feet over a whole walk."""
+"""Both feet over a whole walk: laid onto the ground, and swinging above it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.gait.footsteps import Footstep, Footsteps, sole_transforms
-from equipoise.gait.ground import Height, footprint, heights_or_nothing
-from equipoise.gait.timing import Phase
+from equipoise.errors import EquipoiseError
+from equipoise.gait.footsteps import Footstep, Footsteps, Stride, sole_transforms
+from equipoise.gait.parameters import Phase
+from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.parts import Side
 
-# Shares of the swing: for going up (and for coming down), and before the foot goes
+Height: TypeAlias = Callable[[Array, Array], ArrayLike]
+# A sole stands where the ground under it is this flat, as a fraction of the leg length.
+MOST_UNEVEN = 0.01
+# Steeper ground is not stood on: ankles of humanoids roll by 15° to 30°.
+STEEPEST = math.radians(20.0)
+
+
+def height_function(ground: Terrain | Height) -> Height:
+    """Return the height of the ground as a function of x and y.
+
+    Args:
+        ground: A function of x and y, or an object with a method ``height``.
+
+    Raises:
+        EquipoiseError: If it is neither.
+    """
+    found = getattr(ground, "height", ground)
+    if not callable(found):
+        raise EquipoiseError(
+            f"ground is {ground!r}; a function height(x, y) or an object with a method "
+            "height is needed"
+        )
+    height: Height = found
+    return height
+
+
+def heights_or_nothing(height: Height, x: Array, y: Array) -> Array:
+    """Return heights of the ground, −inf where there is none (NaN), any shape."""
+    values = np.asarray(height(x, y), dtype=np.float64)
+    heights = np.array(np.broadcast_to(values, np.shape(x)))
+    heights[np.isnan(heights)] = -np.inf
+    return heights
+
+
+def footprint(polygon: Array) -> Array:
+    """Return points all over a sole: corners, middles of edges, its middle, (m, 2)."""
+    middles = (polygon + np.roll(polygon, -1, axis=0)) / 2.0
+    return np.vstack([polygon, middles, polygon.mean(axis=0)])
+
+
+def lay(
+    footsteps: Footsteps, height: Height, polygons: Mapping[Side, Array], leg: float
+) -> Footsteps:
+    """Return footsteps with height and tilt of the ground under them.
+
+    Args:
+        footsteps: Footsteps; their x, y and yaw are kept.
+        height: Height of the ground [m] at x and y [m].
+        polygons: Corners of the soles in their frames [m], shape (k, 2) each.
+        leg: Length of a leg, for what counts as flat [m].
+
+    Raises:
+        EquipoiseError: If there is no ground under a sole, or it is uneven or steep;
+            names the step.
+    """
+
+    def laid(foot: Footstep, name: str) -> Footstep:
+        return _laid(foot, name, height, polygons[foot.side], leg)
+
+    return Footsteps(
+        laid(footsteps.left, "the left foot at the start"),
+        laid(footsteps.right, "the right foot at the start"),
+        tuple(
+            laid(step, f"step {number} ({step.side} foot)")
+            for number, step in enumerate(footsteps.steps, start=1)
+        ),
+    )
+
+
+def _laid(
+    foot: Footstep, name: str, height: Height, polygon: Array, leg: float
+) -> Footstep:
+    """Return one footstep on the plane that fits best to the ground under its sole."""
+    where = f"{name}, at x = {foot.x:.3f} m, y = {foot.y:.3f} m"
+    points = footprint(polygon)
+    c, s = math.cos(foot.yaw), math.sin(foot.yaw)
+    x, y = (points @ np.array([[c, s], [-s, c]]) + [foot.x, foot.y]).T
+    ground = heights_or_nothing(height, x, y)
+    if not np.isfinite(ground).all():
+        raise EquipoiseError(f"{where}: there is no ground under the sole")
+    columns = np.column_stack([np.ones(len(points)), points])
+    plane, *_ = np.linalg.lstsq(columns, ground, rcond=1e-9)
+    uneven = float(np.abs(ground - columns @ plane).max())
+    if uneven > MOST_UNEVEN * leg:
+        raise EquipoiseError(
+            f"{where}: the ground under the sole differs by {uneven:.3f} m from a "
+            f"plane; at most {MOST_UNEVEN * leg:.3f} m is possible (is it an edge?)"
+        )
+    rise, forward, left = (float(value) for value in plane)
+    steepness = math.atan(math.hypot(forward, left))
+    if steepness > STEEPEST:
+        raise EquipoiseError(
+            f"{where}: the ground is {math.degrees(steepness):.1f}° steep; at most "
+            f"{math.degrees(STEEPEST):g}° is possible"
+        )
+    normal = math.sqrt(1.0 + forward**2 + left**2)
+    pitch, roll = -math.atan(forward), math.asin(left / normal)
+    return replace(foot, z=rise, pitch=pitch, roll=roll)
+
+
+# Fractions of the swing: for going up (and for coming down), and before the foot goes
 # forward (and after). The first is smoothest; in the last the foot goes straight up,
 # straight on and straight down, which clears any edge lower than the apex.
 PROFILES = ((0.5, 0.1), (0.45, 0.15), (0.4, 0.2), (0.35, 0.25), (0.3, 0.3))
-# Over an edge, each point of the sole keeps this share of the clearance.
-EDGE_SHARE = 0.3
+# Over an edge, each point of the sole keeps this fraction of the clearance.
+EDGE_FRACTION = 0.3
 SAMPLES = 61
 
 
@@ -47,8 +150,8 @@ class Swing:
         lift_off: When [s].
         touch_down: When [s].
         apex: Height of the sole frame at its highest [m].
-        rising: Share of the time for going up, and for coming down.
-        waiting: Share of the time before the foot goes forward, and after.
+        rising: Fraction of the time for going up, and for coming down.
+        waiting: Fraction of the time before the foot goes forward, and after.
     """
 
     start: Footstep
@@ -62,12 +165,12 @@ class Swing:
     def at(self, times: Array) -> FootTable:
         """Return the foot at times [s], shape (n,); at rest before and after."""
         duration = self.touch_down - self.lift_off
-        share = np.clip((times - self.lift_off) / duration, 0.0, 1.0)
+        fraction = np.clip((times - self.lift_off) / duration, 0.0, 1.0)
         first, last = self.start.coordinates, self.end.coordinates
         along = 1.0 - 2.0 * self.waiting
-        over = _quintic((share - self.waiting) / along, along * duration)
-        up = _quintic(share / self.rising, self.rising * duration)
-        down = _quintic((share - 1.0) / self.rising + 1.0, self.rising * duration)
+        over = _quintic((fraction - self.waiting) / along, along * duration)
+        up = _quintic(fraction / self.rising, self.rising * duration)
+        down = _quintic((fraction - 1.0) / self.rising + 1.0, self.rising * duration)
         tables = []
         for order in range(3):
             values = over[order][:, None] * (last - first)
@@ -76,7 +179,7 @@ class Swing:
             tables.append(values)
         tables[0] += first
         # both ends exactly as they are, whatever rounding does in between
-        tables[0][share == 1.0] = last
+        tables[0][fraction == 1.0] = last
         return FootTable(*tables)
 
 
@@ -125,15 +228,15 @@ def plan_swing(
         first_half = times <= (lift_off + touch_down) / 2.0
         lifted = path - np.where(first_half, start.z, end.z)
         sunk = max(0.0, float(-np.minimum(gap[0].min(), gap[-1].min())))
-        wanted = np.clip(lifted, 0.0, EDGE_SHARE * clearance) - sunk - 1e-9
+        wanted = np.clip(lifted, 0.0, EDGE_FRACTION * clearance) - sunk - 1e-9
         if np.all(gap >= wanted[:, None]):
             break
     return swing
 
 
-def _quintic(share: Array, duration: float) -> tuple[Array, Array, Array]:
+def _quintic(fraction: Array, duration: float) -> tuple[Array, Array, Array]:
     """Return the quintic from 0 to 1, its rate and acceleration; constant outside."""
-    u = np.clip(share, 0.0, 1.0)
+    u = np.clip(fraction, 0.0, 1.0)
     return (
         u**3 * (10.0 + u * (6.0 * u - 15.0)),
         30.0 * (u * (1.0 - u)) ** 2 / duration,
@@ -201,3 +304,78 @@ def plan_feet(
         side: FootMotion(footsteps.feet[side], tuple(done))
         for side, done in swings.items()
     }
+
+
+# Points of a swing at which the feet must be apart, and what is rounding [m].
+PASSING_SAMPLES = 21
+TOLERANCE = 1e-9
+
+
+def check_feet_apart(
+    footsteps: Footsteps,
+    feet: Mapping[Side, FootMotion],
+    polygons: Mapping[Side, Array],
+) -> None:
+    """Refuse steps whose swing foot passes over the other one, seen from above.
+
+    Raises:
+        EquipoiseError: Naming the step, and by how much the feet overlap.
+    """
+    done: dict[Side, int] = {"left": 0, "right": 0}
+    for stride in footsteps.strides:
+        side = stride.end.side
+        swing = feet[side].swings[done[side]]
+        done[side] += 1
+        path = swing.at(np.linspace(swing.lift_off, swing.touch_down, PASSING_SAMPLES))
+        standing = _placed(polygons[stride.support.side], stride.support.coordinates)
+        gaps = [
+            separation(_placed(polygons[side], row), standing)
+            for row in path.coordinates
+        ]
+        if min(gaps) < -TOLERANCE:
+            raise EquipoiseError(
+                f"step {stride.number}: the {side} foot would come onto the other one "
+                f"(soles overlap by {-min(gaps):.3f} m)"
+            )
+        if _lateral_distance(stride) < -TOLERANCE:
+            raise EquipoiseError(
+                f"step {stride.number}: the feet would cross, the {side} foot "
+                f"{-_lateral_distance(stride):.3f} m on the wrong side of the other one"
+            )
+
+
+def separation(first: Array, second: Array) -> float:
+    """Return how far convex polygons are apart along the best line between them [m].
+
+    Never more than their distance; negative if they overlap, by how much one would
+    have to move. Points and segments overlap nothing.
+
+    Args:
+        first: Corners, shape (k, 2).
+        second: Corners, shape (m, 2).
+    """
+    best = -np.inf
+    for polygon in (first, second):
+        edges = np.roll(polygon, -1, axis=0) - polygon
+        lengths = np.linalg.norm(edges, axis=1)
+        edges = edges[lengths > 0.0] / lengths[lengths > 0.0, None]
+        normals = np.column_stack([edges[:, 1], -edges[:, 0]])
+        for normal in np.vstack([normals, -normals]):
+            gap = float((second @ normal).min() - (first @ normal).max())
+            best = max(best, gap)
+    return best if np.isfinite(best) else 0.0
+
+
+def _placed(polygon: Array, coordinates: Array) -> Array:
+    """Return a sole's corners seen from above [m], shape (k, 2)."""
+    c, s = np.cos(coordinates[3]), np.sin(coordinates[3])
+    placed = polygon @ np.array([[c, s], [-s, c]]) + coordinates[:2]
+    return np.asarray(placed)
+
+
+def _lateral_distance(stride: Stride) -> float:
+    """Return how far a step is on its own side of the supporting foot [m]."""
+    dx, dy, _ = stride.end.position - stride.support.position
+    yaw = (stride.end.yaw + stride.support.yaw) / 2.0
+    left = np.cos(yaw) * dy - np.sin(yaw) * dx
+    return float(left if stride.end.side == "left" else -left)

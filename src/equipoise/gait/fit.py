@@ -15,10 +15,10 @@ from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.robot.model import Robot
 
-# What is not asked for is shortened by these shares, one after the other, until joints
+# What is not given is shortened to these fractions, one after the other, until joints
 # can follow.
-SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
-# A CoM that may be lower is tried at these shares of its height.
+FRACTIONS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
+# A CoM that may be lower is tried at these fractions of its height.
 LOWER = (1.0, 0.98, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8)
 # Points of the path that are tried [s].
 TRIED = 0.02
@@ -82,11 +82,11 @@ def _shortened(robot: Robot, steps: int, asked: dict[str, Any]) -> Gait:
     if asked.get("footsteps") is not None:
         free = [name for name in free if name != "length"]
     problem: EquipoiseError | None = None
-    for share in SHARES if free else SHARES[:1]:
+    for fraction in FRACTIONS if free else FRACTIONS[:1]:
         gait = first
-        if share < 1.0:
+        if fraction < 1.0:
             smaller = {
-                name: share * getattr(first.parameters, name)
+                name: fraction * getattr(first.parameters, name)
                 for name in free
                 if getattr(first.parameters, name) is not None
             }
@@ -98,10 +98,10 @@ def _shortened(robot: Robot, steps: int, asked: dict[str, Any]) -> Gait:
         except EquipoiseError as error:
             problem = problem or error
             continue
-        if share == 1.0:
+        if fraction == 1.0:
             return gait
         whys = {
-            name: f"{share:g} of the default "
+            name: f"{fraction:g} of the default "
             f"({first.parameters.origins.get(name, '')}): joint limits"
             for name in free
         }
@@ -110,6 +110,6 @@ def _shortened(robot: Robot, steps: int, asked: dict[str, Any]) -> Gait:
 
 
 def _explained(gait: Gait, whys: dict[str, str]) -> Gait:
-    """Return a gait that says where its changed figures came from."""
+    """Return a gait that says where its changed numbers came from."""
     origins = {**gait.parameters.origins, **whys}
     return replace(gait, parameters=replace(gait.parameters, origins=origins))

@@ -1,4 +1,4 @@
-"""Footsteps: where feet stand, one after the other; from a file or a step matrix."""
+"""Footsteps: where feet stand, one after the other; from a plan or a file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.errors import EquipoiseError, ShapeError, suggest
+from equipoise.errors import EquipoiseError, suggest
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -28,8 +27,8 @@ class Footstep:
     Attributes:
         side: Which foot.
         x: x-coordinate of the sole frame's origin, forward [m].
-        y: To the left [m].
-        z: Up [m].
+        y: y-coordinate, to the left [m].
+        z: z-coordinate, up [m].
         yaw: Heading of the sole; positive turns left [rad].
         pitch: Positive puts the toes down [rad].
         roll: Positive puts the right edge down [rad].
@@ -60,7 +59,7 @@ class Footstep:
 
     @property
     def position(self) -> Array:
-        """Of the sole frame's origin in the world [m], shape (3,)."""
+        """Position of the sole frame's origin in the world [m], shape (3,)."""
         return self.coordinates[:3]
 
     @property
@@ -207,7 +206,7 @@ def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     try:
         table = list(csv.reader((line for _, line in lines), strict=True))
     except csv.Error as error:
-        raise EquipoiseError(f"{path}: is no CSV ({error})") from error
+        raise EquipoiseError(f"{path}: is not CSV ({error})") from error
     header = [name.strip().lower() for name in table[0]] if table else []
     if len(table) > len(lines) or set(NEEDED) - set(header):
         raise EquipoiseError(
@@ -229,7 +228,7 @@ def _toml_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     try:
         tables = tomllib.loads(text).get("step", [])
     except tomllib.TOMLDecodeError as error:
-        raise EquipoiseError(f"{path}: is no TOML ({error})") from error
+        raise EquipoiseError(f"{path}: is not TOML ({error})") from error
     if not isinstance(tables, list):
         raise EquipoiseError(f"{path}: steps must be tables [[step]]")
     for step, table in enumerate(tables, start=1):
@@ -276,51 +275,6 @@ def _number(value: object, what: str) -> float:
     if not math.isfinite(number):
         raise EquipoiseError(f"{what} is '{value}'; a finite number is needed")
     return number
-
-
-def step_matrix(footsteps: Footsteps) -> Array:
-    """Return the step matrix of a walk, shape (3, n + 1).
-
-    Column 0 is the foot that supports the first step, column k is where step k puts
-    its foot; rows are x, y and z [m]. The matrix has no row for yaw and tilt.
-    """
-    columns = [footsteps.strides[0].support, *footsteps.steps]
-    return np.column_stack([step.position for step in columns])
-
-
-def from_step_matrix(
-    matrix: ArrayLike, feet: Mapping[Side, Footstep], first: str = "right"
-) -> Footsteps:
-    """Return the footsteps of a step matrix, Eq. (14) of [Sanliturk2024].
-
-    Args:
-        matrix: Columns are positions: of the foot that supports the first step, then
-            of each foot put down, alternately; rows are x, y, z [m] and, as a fourth
-            row if given, yaw [rad]. Shape (3, n + 1) or (4, n + 1).
-        feet: Where the feet stand at the start; that of the supporting foot is
-            replaced by column 0.
-        first: The foot that swings first.
-
-    Raises:
-        EquipoiseError: If the matrix has another shape or holds no finite numbers.
-    """
-    swing = check_side(first)
-    columns = np.asarray(matrix, dtype=np.float64)
-    if columns.ndim != 2 or columns.shape[0] not in (3, 4) or columns.shape[1] < 2:
-        raise ShapeError(
-            f"step matrix has shape {columns.shape}; (3, n + 1) or (4, n + 1) with "
-            "n ≥ 1 is needed"
-        )
-    bad = np.flatnonzero(~np.isfinite(columns).all(axis=0))
-    if bad.size:
-        raise ShapeError(f"column {bad[0]} of the step matrix is not finite")
-    placed = []
-    side = other(swing)
-    for x, y, z, *yaw in columns.T:
-        placed.append(Footstep(side, x, y, z, *yaw))
-        side = other(side)
-    start = dict(feet) | {placed[0].side: placed[0]}
-    return Footsteps(start["left"], start["right"], tuple(placed[1:]))
 
 
 def sole_transforms(coordinates: Array) -> Array:

@@ -21,8 +21,7 @@ from equipoise.gait.footsteps import (
     sole_twists,
 )
 from equipoise.gait.lipm import ComMotion, CorrectedMotion, at_rest_at_both_ends
-from equipoise.gait.parameters import GaitParameters
-from equipoise.gait.timing import SUPPORTS, Phase
+from equipoise.gait.parameters import SUPPORTS, GaitParameters, Phase
 from equipoise.gait.zmp import support_polygons, zmp_margins
 from equipoise.notebook import html_table
 from equipoise.robot.parts import Side
@@ -46,7 +45,7 @@ class GaitTable:
             (n,).
         heading_rate: [rad/s], shape (n,).
         support: What stands on the ground, index into
-            :data:`~equipoise.gait.timing.SUPPORTS`, shape (n,): 0 both, 1 left, 2
+            :data:`~equipoise.gait.parameters.SUPPORTS`, shape (n,): 0 both, 1 left, 2
             right.
     """
 

@@ -36,7 +36,7 @@ class LipmMotion:
         height: Height of the CoM above the ZMP at rest, g / ω² [m].
         times: Knots, increasing [s], shape (m,); twice the same is a jump of the ZMP,
             where the CoM is C¹.
-        zmp: At the knots [m], shape (m, 3).
+        zmp: ZMP at the knots [m], shape (m, 3).
         dcm: ξ at the knots [m], shape (m, 3).
         stable: η at the knots [m], shape (m, 3).
     """
@@ -54,11 +54,11 @@ class LipmMotion:
         k = np.clip(np.searchsorted(self.times, times, side="right"), 1, last)
         start, end = self.times[k - 1], self.times[k]
         duration = end - start
-        share = np.divide(
+        fraction = np.divide(
             times - start, duration, out=np.zeros_like(times), where=duration > 0.0
         )[:, None]
         p0, p1 = self.zmp[k - 1], self.zmp[k]
-        zmp = p0 + share * (p1 - p0)
+        zmp = p0 + fraction * (p1 - p0)
         slope = np.divide(
             p1 - p0,
             duration[:, None],
@@ -91,9 +91,9 @@ def at_rest_at_both_ends(
 
     Args:
         times: Knots, increasing [s], shape (m,).
-        zmp: At the knots [m], shape (m, 3).
-        shapes: By which the ZMP may change, at the knots, shape (2, m); zero at the
-            first and the last.
+        zmp: ZMP at the knots [m], shape (m, 3).
+        shapes: Two shapes of change of the ZMP, at the knots, shape (2, m); zero at
+            the first and the last.
         omega: Natural frequency ω [1/s].
         height: Height of the CoM above the ZMP at rest [m].
     """

@@ -15,10 +15,11 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Support, Target
 from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
-from equipoise.gait.zmp import true_zmp, velocities
+from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.velocities import velocities
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -45,7 +46,7 @@ class Motion:
     Attributes:
         robot: The robot.
         gait: What it follows, corrected by the dynamics filter where that was used.
-        time: At equal distances [s], shape (n,).
+        time: Equally spaced times [s], shape (n,).
         q: Configurations, shape (n, nq).
         v: Velocities, shape (n, nv).
         com: Where the centre of mass is meant to be [m], shape (n, 3).
@@ -68,7 +69,7 @@ class Motion:
 
     @cached_property
     def joint_position(self) -> Array:
-        """Of joints, in the order of v[6:] [rad or m], shape (n, nv - 6)."""
+        """Joint positions, in the order of v[6:] [rad or m], shape (n, nv - 6)."""
         return frozen_array(joint_positions(self.robot, self.q))
 
     @property
@@ -249,9 +250,9 @@ def check_speeds(robot: Robot, v: Array, time: Array) -> None:
     names = degree_names(robot)
     limits = {actuator.joint: actuator.velocity_limit for actuator in robot.actuators}
     most = np.array([limits.get(name, np.inf) for name in names])
-    share = np.abs(v[:, 6:]) / np.where(most > 0.0, most, np.inf)
-    row, joint = np.unravel_index(int(share.argmax()), share.shape)
-    if share[row, joint] > 1.0:
+    fraction = np.abs(v[:, 6:]) / np.where(most > 0.0, most, np.inf)
+    row, joint = np.unravel_index(int(fraction.argmax()), fraction.shape)
+    if fraction[row, joint] > 1.0:
         raise EquipoiseError(
             f"{robot.name}: joint '{names[joint]}' would turn at "
             f"{abs(v[row, 6 + joint]):.2f} rad/s at {time[row]:.3f} s; its limit is "
@@ -347,25 +348,25 @@ def target_table(
     """
     table = gait.at(time)
     count, joints = position.shape
-    rows = np.empty((count + 2, JOINTS + 2 * joints))
-    points = rows[1:-1]
-    points[:, COM] = table.com
-    points[:, COM_VELOCITY] = table.com_velocity
-    points[:, COM_ACCELERATION] = table.com_acceleration
-    # ξ = c + ċ / ω
-    points[:, DCM] = table.com + table.com_velocity / gait.parameters.omega
-    points[:, ZMP] = table.zmp
-    points[:, LEFT] = table.soles["left"].reshape(count, 16)
-    points[:, RIGHT] = table.soles["right"].reshape(count, 16)
-    points[:, LEFT_TWIST] = table.sole_twists["left"]
-    points[:, RIGHT_TWIST] = table.sole_twists["right"]
-    points[:, LEFT_ACCELERATION] = table.sole_accelerations["left"]
-    points[:, RIGHT_ACCELERATION] = table.sole_accelerations["right"]
-    points[:, TORSO] = table.torso.reshape(count, 9)
-    points[:, JOINTS : JOINTS + joints] = position
-    points[:, JOINTS + joints :] = velocity
-    for rest, point in ((rows[0], points[0]), (rows[-1], points[-1])):
-        rest[:] = point
+    dcm = table.com + table.com_velocity / gait.parameters.omega  # ξ = c + ċ / ω
+    sides: tuple[Side, Side] = ("left", "right")
+    points = np.hstack(
+        [
+            table.com,
+            dcm,
+            table.zmp,
+            *(table.soles[side].reshape(count, 16) for side in sides),
+            table.torso.reshape(count, 9),
+            table.com_velocity,
+            table.com_acceleration,
+            *(table.sole_twists[side] for side in sides),
+            *(table.sole_accelerations[side] for side in sides),
+            position,
+            velocity,
+        ]
+    )
+    rows = np.vstack([points[:1], points, points[-1:]])
+    for rest in (rows[0], rows[-1]):
         rest[RATES] = rest[JOINTS + joints :] = 0.0
         rest[DCM] = rest[COM]
     rows.flags.writeable = False

@@ -8,30 +8,39 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import EquipoiseError, NameNotFoundError, suggest
-from equipoise.gait.checks import check_figure
-from equipoise.gait.collisions import check_feet_apart
 from equipoise.gait.com_plan import check_zmp, fit_com_height, plan_com
-from equipoise.gait.feet import plan_feet
+from equipoise.gait.feet import (
+    Height,
+    check_feet_apart,
+    height_function,
+    lay,
+    plan_feet,
+)
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
-from equipoise.gait.ground import Height, height_function, lay
-from equipoise.gait.parameters import GIVEN, GaitParameters, Method
+from equipoise.gait.parameters import (
+    GIVEN,
+    GaitParameters,
+    Method,
+    check_number,
+    walk_phases,
+)
 from equipoise.gait.walks import standing_feet, walk
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.model import Robot
 
-# Of the leg length. A step of 0.15 m for legs of 0.73 m (Unitree G1), short enough for
-# knees that stay bent.
+# Fractions of the leg length. A step of 0.15 m for legs of 0.73 m (Unitree G1), short
+# enough for knees that stay bent.
 LENGTH = 0.2
 CLEARANCE = 0.05
-# Times √(z/g). 0.8 s a step for a CoM 0.70 m up (Unitree G1).
+# Multiples of √(z/g). 0.8 s a step for a CoM 0.70 m up (Unitree G1).
 STEP_TIME = 3.0
 # The CoM comes to rest over one foot after several time constants. With four, the ZMP
 # first has to move the other way by about a sixth of the way.
 START_TIME = 4.0
 HOLD = 1.5
-# Of a step: time for the ZMP to go from foot to foot, and for the foot to swing.
+# Fraction of a step: time for the ZMP to go from foot to foot, and for a foot to swing.
 DOUBLE_SUPPORT = 0.25
 UP = 2
 
@@ -49,7 +58,7 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
             where a default is wanted.
 
     Raises:
-        EquipoiseError: For figures that are not possible; names them.
+        EquipoiseError: For numbers that are not possible; names them.
     """
     leg = leg_length(robot)
     gravity = abs(float(robot.model.gravity.linear[UP]))
@@ -65,7 +74,7 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
         "height": (0.0, "level walk"),
         "width": (apart, "feet at the start" if footsteps else "standing posture"),
         "step_time": (round(STEP_TIME * beat, 2), f"{STEP_TIME:g} {of_beat}"),
-        "double_support": (DOUBLE_SUPPORT, "a share of the step"),
+        "double_support": (DOUBLE_SUPPORT, "a fraction of the step"),
         "start_time": (round(START_TIME * beat, 2), f"{START_TIME:g} {of_beat}"),
         "stop_time": (round(START_TIME * beat, 2), f"{START_TIME:g} {of_beat}"),
         "hold": (round(HOLD * beat, 2), f"{HOLD:g} {of_beat}"),
@@ -82,19 +91,21 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
         if values.get(name) is None:
             values[name], origins[name] = value, origin
     for name in ("length", "height", "turn", "sideways", "zmp_inward"):
-        values[name] = check_figure(name, values[name], "m or rad")
+        values[name] = check_number(name, values[name], "m or rad")
     for name in ("clearance", "com_height"):
-        values[name] = check_figure(name, values[name], "m", above=0.0)
-    values["width"] = check_figure("width", values["width"], "m", least=0.0)
-    for name in ("step_time", "double_support", "start_time", "stop_time", "hold"):
-        values[name] = check_figure(name, values[name], "s")
+        values[name] = check_number(name, values[name], "m", above=0.0)
+    values["width"] = check_number("width", values["width"], "m", least=0.0)
+    for name in ("step_time", "start_time", "stop_time"):
+        values[name] = check_number(name, values[name], "s", above=0.0)
+    values["hold"] = check_number("hold", values["hold"], "s", least=0.0)
+    values["double_support"] = check_number(
+        "double_support", values["double_support"], "of a step", least=0.0, below=1.0
+    )
     if footsteps is not None:
         values |= {"length": None, "height": None, "turn": None, "sideways": None}
         values["first"] = footsteps.steps[0].side
         origins |= {"first": "footsteps", "steps": "footsteps"}
-    parameters = GaitParameters(**values, origins=origins)
-    parameters.timing  # noqa: B018 (checks the times)
-    return parameters
+    return GaitParameters(**values, origins=origins)
 
 
 def leg_length(robot: Robot) -> float:
@@ -144,7 +155,7 @@ def plan_walk(
         double_support: Fraction of a step with both feet on the ground, in [0, 1).
         start_time: Double support before the first step [s].
         stop_time: Double support after the last step [s].
-        hold: At rest before and after [s].
+        hold: Time at rest before and after [s].
         clearance: Clearance of a swing foot above the ground at its highest [m].
         com_height: Height of the CoM above the ground at rest [m].
         zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in
@@ -157,7 +168,7 @@ def plan_walk(
             sideways and first.
 
     Raises:
-        EquipoiseError: For bad figures, steps that legs or ground do not allow, feet
+        EquipoiseError: For bad numbers, steps that legs or ground do not allow, feet
             that cross; names the step and the limit.
     """
     for side in SIDES:
@@ -193,7 +204,14 @@ def plan_walk(
     surface = None if ground is None else height_function(ground)
     if surface is not None:
         planned = lay(planned, surface, polygons, leg_length(robot))
-    phases = parameters.timing.phases(planned)
+    phases = walk_phases(
+        planned,
+        parameters.step_time,
+        parameters.double_support,
+        parameters.start_time,
+        parameters.stop_time,
+        parameters.hold,
+    )
     feet = plan_feet(planned, phases, parameters.clearance, polygons, surface)
     check_feet_apart(planned, feet, polygons)
     motion = plan_com(planned, phases, parameters, polygons)

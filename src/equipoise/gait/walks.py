@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.errors import EquipoiseError
-from equipoise.gait.checks import check_figure
 from equipoise.gait.footsteps import Footstep, Footsteps, check_side, other
+from equipoise.gait.parameters import check_number
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -20,10 +20,10 @@ class Move(NamedTuple):
     """How one step moves the middle between the feet.
 
     Attributes:
-        length: Forward [m].
-        sideways: To the left [m].
-        turn: To the left [rad]; the middle moves on an arc.
-        rise: Up [m].
+        length: Distance forward [m].
+        sideways: Distance to the left [m].
+        turn: Turn to the left [rad]; the middle moves on an arc.
+        rise: Distance up [m].
     """
 
     length: float = 0.0
@@ -61,7 +61,7 @@ def route(
     *,
     close: bool = True,
 ) -> Footsteps:
-    """Return footsteps that move the middle between the feet as asked, step by step.
+    """Return footsteps that move the middle between the feet as given, step by step.
 
     The feet swing alternately, each to its place beside the moved middle; how they
     stand to each other at the start is how they stand at the end.
@@ -82,7 +82,7 @@ def route(
     steps: list[Footstep] = []
     for number, move in enumerate(moves, start=1):
         for name, value in move._asdict().items():
-            check_figure(f"step {number}: {name}", value, "m or rad")
+            check_number(f"step {number}: {name}", value, "m or rad")
         forward, left = _arc(move)
         c, s = math.cos(heading), math.sin(heading)
         x, y = x + c * forward - s * left, y + s * forward + c * left
@@ -112,10 +112,10 @@ def walk(
             before it move on.
         length: Length of a step, from one foot to the other [m]; negative goes
             backward.
-        sideways: To the left, by which the leading foot steps out and the other one
+        sideways: Lateral step of the leading foot, to the left, which the other one
             follows [m]; negative goes right.
-        turn: To the left with each step [rad].
-        rise: Up with each step [m].
+        turn: Turn to the left with each step [rad].
+        rise: Height of each step above the one before [m].
         first: The foot that swings first.
 
     Raises:
@@ -195,10 +195,10 @@ def stairs(
             the stair after the other's.
 
     Raises:
-        EquipoiseError: If the stairs begin behind the feet, or for bad figures.
+        EquipoiseError: If the stairs begin behind the feet, or for bad numbers.
     """
-    check_figure("tread", tread, "m", above=0.0)
-    check_figure("longest", longest, "m", above=0.0)
+    check_number("tread", tread, "m", above=0.0)
+    check_number("longest", longest, "m", above=0.0)
     x = float(np.mean([foot.x for foot in feet.values()]))
     way = start - tread / 2.0 - sole_middle - x
     if way < -1e-9:

@@ -1,67 +1,21 @@
-"""The zero-moment point: where it should be, where a CoM motion puts it, its margin."""
+"""The zero-moment point: where it should be, where a motion puts it, its margin."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.errors import ShapeError
 from equipoise.gait.footsteps import Footstep, Footsteps
-from equipoise.gait.timing import SUPPORTS, Phase
-from equipoise.kinematics.com import com
-from equipoise.kinematics.momentum import centroidal_momentum
-from equipoise.kinematics.velocities import velocities as velocities
+from equipoise.gait.parameters import SUPPORTS, Phase
+from equipoise.kinematics.com import centroidal_momentum, com
+from equipoise.kinematics.velocities import velocities
 from equipoise.robot.anatomy.geometry import convex_hull, signed_distance
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
-
-
-def zmp_of_com(
-    com: ArrayLike,
-    com_acceleration: ArrayLike,
-    gravity: float,
-    height: ArrayLike = 0.0,
-) -> Array:
-    """Return the ZMP that goes with a motion of the centre of mass.
-
-    The point at a height where the line through the CoM along the contact force is,
-
-        p = c − (c_z − p_z) / (g + c̈_z) · c̈,
-
-    which is Eq. (3), (4) and (22) of [Choi2007] for a CoM of constant height c_z. The
-    angular momentum about the CoM is left out, as there.
-
-    Args:
-        com: [m], shape (3,) or (n, 3).
-        com_acceleration: [m/s²], the same shape.
-        gravity: g [m/s²].
-        height: Height of the ground, p_z [m], a number or shape (n,).
-
-    Returns:
-        The ZMP [m], shape (3,) or (n, 3).
-
-    Raises:
-        ShapeError: If the shapes do not fit, or the CoM falls freely.
-    """
-    c = np.asarray(com, dtype=np.float64)
-    a = np.asarray(com_acceleration, dtype=np.float64)
-    if c.shape != a.shape or c.ndim not in (1, 2) or c.shape[-1] != 3:
-        raise ShapeError(
-            f"com has shape {c.shape} and its acceleration {a.shape}; both must be "
-            "(3,) or (n, 3)"
-        )
-    ground = np.broadcast_to(np.asarray(height, dtype=np.float64), c.shape[:-1])
-    load = gravity + a[..., 2]
-    if np.any(load <= 0.0):
-        raise ShapeError("the CoM falls freely or faster: there is no ZMP")
-    zmp = np.empty_like(c)
-    zmp[..., :2] = c[..., :2] - ((c[..., 2] - ground) / load)[..., None] * a[..., :2]
-    zmp[..., 2] = ground
-    return zmp
 
 
 def zmp_knots(
@@ -177,7 +131,7 @@ def true_zmp(
     Args:
         robot: The robot.
         q: Configurations at equal distances of time, shape (n, nq).
-        dt: That distance [s].
+        dt: Time between configurations [s].
         height: Height of the ground z [m], shape (n,).
         gravity: Downwards [m/s²].
     """

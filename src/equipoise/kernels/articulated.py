@@ -40,7 +40,7 @@ JOINT, SOLUTION = 23, 24
 # at which limit the actuator is held, part of others that follows the acceleration,
 # damping of bristles that slip; friction, and its part; (friction's anchor, -, -).
 TORQUES, FORCED, SLIP, ANCHOR = range(25, 29)
-# Of free bodies: position, vector part, (scalar part, -, -) of the quaternion.
+# Free bodies: position, vector part, (scalar part, -, -) of the quaternion.
 POSITION, QUATERNION, QUATERNION_W = range(29, 32)
 # Position, velocity and torque that joints are commanded.
 COMMAND = 32

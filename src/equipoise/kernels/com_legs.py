@@ -41,7 +41,7 @@ NUMBERS = 63
 # Results of a point beside joints: base; (CoM error, sole error, steps).
 BASE, QUALITY = range(2)
 
-# Share of the trace of J Jᵀ that keeps it regular at straight knees.
+# Fraction of the trace of J Jᵀ that keeps it regular at straight knees.
 REGULAR = 1e-12
 # A step turns no joint by more than this [rad or m].
 LONGEST = 0.3
@@ -72,7 +72,7 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
         rotation: wp.array[mat33]
         translation: wp.array[vec3]
         # (turn, slide, mass), mass × centre of mass, (lower, upper, -)
-        figures: wp.array[vec3]
+        constants: wp.array[vec3]
         moment: wp.array[vec3]
         limits: wp.array[vec3]
         sole_rotation: wp.array[mat33]
@@ -163,21 +163,21 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
         start = leg * legs.joints
         for k in range(legs.joints):
             j = start + k
-            figures = legs.figures[j]
+            constants = legs.constants[j]
             r = legs.rotation[j]
             along = combine(x, y, z, column(r, 0))
             across = combine(x, y, z, column(r, 1))
             axis = combine(x, y, z, column(r, 2))
             angle = scratch[j, ANGLE, t][0]
             origin = origin + combine(x, y, z, legs.translation[j])
-            origin = origin + scale(figures[1] * angle, axis)
-            turned = sincos(figures[0] * angle)
+            origin = origin + scale(constants[1] * angle, axis)
+            turned = sincos(constants[0] * angle)
             x = scale(turned.cos, along) + scale(turned.sin, across)
             y = scale(turned.cos, across) - scale(turned.sin, along)
             z = axis
             scratch[j, AXIS, t] = axis
             scratch[j, ORIGIN, t] = origin
-            scratch[j, MOMENT, t] = figures[2] * origin + combine(
+            scratch[j, MOMENT, t] = constants[2] * origin + combine(
                 x, y, z, legs.moment[j]
             )
         sole = legs.sole_rotation[leg]
@@ -200,15 +200,15 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
         moment = Lanes3()
         for back in range(legs.joints):
             j = start + legs.joints - 1 - back
-            figures = legs.figures[j]
-            mass = mass + figures[2]
+            constants = legs.constants[j]
+            mass = mass + constants[2]
             moment = moment + scratch[j, MOMENT, t]
             axis = scratch[j, AXIS, t]
             o = scratch[j, ORIGIN, t]
-            linear = figures[0] * cross(axis, place - o) + figures[1] * axis
-            angular = figures[0] * axis
-            com = figures[0] * cross(axis, moment - mass * o)
-            com = legs.per_mass * (com + (figures[1] * mass) * axis)
+            linear = constants[0] * cross(axis, place - o) + constants[1] * axis
+            angular = constants[0] * axis
+            com = constants[0] * cross(axis, moment - mass * o)
+            com = legs.per_mass * (com + (constants[1] * mass) * axis)
             scratch[j, LINEAR, t] = linear
             scratch[j, ANGULAR, t] = angular
             scratch[j, COM, t] = com
@@ -383,13 +383,13 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
                     step = wp.cw_mul(step, known[1])
                     furthest = wp.max(furthest, wp.abs(step))
                     scratch[j, ANGLE, t] = wp.matrix_from_rows(known[0], known[1], step)
-                share = Lanes()
+                fraction = Lanes()
                 for i in range(width):
-                    share[i] = wp.min(one, longest / wp.max(furthest[i], tiny))
-                base = base + scale(share, shift)
+                    fraction[i] = wp.min(one, longest / wp.max(furthest[i], tiny))
+                base = base + scale(fraction, shift)
                 for j in range(count):
                     known = scratch[j, ANGLE, t]
-                    angle = known[0] + wp.cw_mul(share, known[2])
+                    angle = known[0] + wp.cw_mul(fraction, known[2])
                     weight = known[1]
                     limits = legs.limits[j]
                     for i in range(width):

@@ -10,8 +10,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from equipoise.kernels.bodies import ORIGIN, make_bodies
-from equipoise.kernels.columns import make_columns
+from equipoise.kernels.bodies import ORIGIN, make_bodies, make_columns
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS

@@ -20,7 +20,7 @@ PLANE, STAIRS, GRID = range(3)
 
 @dataclass(frozen=True, eq=False)
 class GroundArrays:
-    """Ground of one of three kinds; a kind has no use for the others' figures.
+    """Ground of one of three kinds; a kind has no use for the others' numbers.
 
     Attributes:
         kind: ``PLANE``, ``STAIRS`` or ``GRID``.
@@ -105,11 +105,11 @@ def make_ground(scalar: Any) -> SimpleNamespace:
 
     @wp.func
     def on_grid(ground: Ground, terrain: int, position: vec3) -> Touch:
-        figures = ground.first[terrain]
-        nodes_per_metre = figures[2]
+        numbers = ground.first[terrain]
+        nodes_per_metre = numbers[2]
         grid = int(ground.second[terrain][0])
-        u = (position[0] - figures[0]) * nodes_per_metre
-        v = (position[1] - figures[1]) * nodes_per_metre
+        u = (position[0] - numbers[0]) * nodes_per_metre
+        v = (position[1] - numbers[1]) * nodes_per_metre
         last_u = ground.heights.shape[2] - 1
         last_v = ground.heights.shape[1] - 1
         on_u = wp.clamp(u, zero, scalar(last_u))
@@ -145,10 +145,10 @@ def make_ground(scalar: Any) -> SimpleNamespace:
     def surface(ground: Ground, terrain: int, position: vec3) -> Touch:
         touch = Touch()
         normal = ground.first[terrain]
-        figures = ground.second[terrain]
-        touch.depth = figures[0] - wp.dot(normal, position)
+        numbers = ground.second[terrain]
+        touch.depth = numbers[0] - wp.dot(normal, position)
         touch.normal = normal
-        if figures[2] != plane:
+        if numbers[2] != plane:
             touch = uneven(ground, terrain, position)
         return touch
 

@@ -30,7 +30,8 @@ def make_lane_matrices(scalar: Any, width: int) -> SimpleNamespace:
     - ``invert(d, o)``: the inverse of S, as a struct of ``diagonal`` and ``off``
     """
     lanes = make_lanes(scalar, width)
-    Lanes, Lanes3, scale = lanes.Lanes, lanes.Lanes3, lanes.scale
+    Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
+    scale, dot, rows_times = lanes.scale, lanes.dot, lanes.resolve
     one = scalar(1.0)
 
     @wp.struct
@@ -39,16 +40,8 @@ def make_lane_matrices(scalar: Any, width: int) -> SimpleNamespace:
         off: Lanes3
 
     @wp.func
-    def dot(a: Lanes3, b: Lanes3) -> Lanes:
-        return wp.cw_mul(a[0], b[0]) + wp.cw_mul(a[1], b[1]) + wp.cw_mul(a[2], b[2])
-
-    @wp.func
     def times(x: Lanes3, y: Lanes3, z: Lanes3, a: Lanes3) -> Lanes3:
         return scale(a[0], x) + scale(a[1], y) + scale(a[2], z)
-
-    @wp.func
-    def rows_times(x: Lanes3, y: Lanes3, z: Lanes3, a: Lanes3) -> Lanes3:
-        return wp.matrix_from_rows(dot(x, a), dot(y, a), dot(z, a))
 
     @wp.func
     def symmetric_times(d: Lanes3, o: Lanes3, a: Lanes3) -> Lanes3:

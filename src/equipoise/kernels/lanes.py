@@ -26,6 +26,7 @@ def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
     - ``scale(s, a)``: s a, where s differs from lane to lane
     - ``cross(a, b)``: a × b
     - ``combine(x, y, z, a)``: a₀ x + a₁ y + a₂ z, a the same in all lanes
+    - ``dot(a, b)``: a·b
     - ``resolve(x, y, z, a)``: (x·a, y·a, z·a)
     - ``turned(x, y, z, u, v, w, s)``: axes turned by the quaternion (u, v, w, s), as a
       struct of ``x``, ``y`` and ``z``
@@ -136,6 +137,7 @@ def make_lanes(scalar: Any, width: int) -> SimpleNamespace:
         scale=scale,
         cross=cross,
         combine=combine,
+        dot=dot,
         resolve=resolve,
         turned=turned,
         load=load,

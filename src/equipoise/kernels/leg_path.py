@@ -131,7 +131,7 @@ def _launch(
     width, length = targets.shape[:2]
     types, lanes = make_com_legs(scalar, width), make_lanes(scalar, width)
     number = 2 * legs.mass.shape[1]
-    figures = np.stack([legs.turns, 1.0 - legs.turns, legs.mass], axis=-1)
+    constants = np.stack([legs.turns, 1.0 - legs.turns, legs.mass], axis=-1)
     limits = np.stack([legs.lower, legs.upper, np.zeros_like(legs.lower)], axis=-1)
 
     def array(values: Floats, dtype: Any) -> wp.array[Any]:
@@ -143,7 +143,7 @@ def _launch(
         struct.joints, struct.per_mass = legs.mass.shape[1], 1.0 / legs.total_mass
         struct.rotation = array(legs.rotation.reshape(-1, 3, 3), types.mat33)
         struct.translation = array(legs.translation.reshape(-1, 3), types.vec3)
-        struct.figures = array(figures.reshape(-1, 3), types.vec3)
+        struct.constants = array(constants.reshape(-1, 3), types.vec3)
         struct.moment = array(legs.moment.reshape(-1, 3), types.vec3)
         struct.limits = array(
             np.clip(limits.reshape(-1, 3), -UNLIMITED, UNLIMITED), types.vec3

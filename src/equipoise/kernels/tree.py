@@ -46,7 +46,7 @@ class TreeArrays:
         mass: [kg], shape (nbodies,).
         com: Centre of mass in body coordinates [m], shape (nbodies, 3).
         inertia: About the centre of mass in body axes [kg m²], (nbodies, 3, 3).
-        total_mass: That the centre of mass is divided by [kg].
+        total_mass: Mass that the centre of mass is divided by [kg].
         nv: Length of a velocity.
     """
 

@@ -1,4 +1,4 @@
-"""Centre of mass, its velocity, its Jacobian and the Jacobian's rate of change.
+"""Centre of mass, its velocity and Jacobian, the Jacobian's rate, the momentum.
 
 One configuration goes through Pinocchio, a batch through compiled kernels: the same
 functions, chosen by the shape of ``q``. Results are in world axes. One configuration is
@@ -49,7 +49,7 @@ def com(
         Centre of mass in the world [m], shape (3,) or (n, 3).
 
     Raises:
-        ShapeError: If ``q`` is no configuration of this robot.
+        ShapeError: If ``q`` is not a configuration of this robot.
         EquipoiseError: If there is no such device, or for another ``dtype``.
     """
     q = robot.check_q(q)
@@ -87,7 +87,7 @@ def com_velocity(
     if q.ndim == 1:
         pin.centerOfMass(robot.model, robot.data, q, v, False)
         return np.array(robot.data.vcom[0], numbers)
-    from equipoise.kernels import com_rate as kernels
+    from equipoise.kernels import com as kernels
 
     return kernels.com_velocity(device_tree(robot, device, numbers), q, v)
 
@@ -150,6 +150,39 @@ def com_jacobian_rate(
     if q.ndim == 1:
         rate = pin.computeCentroidalMapTimeVariation(robot.model, robot.data, q, v)
         return np.array(rate[:3] / robot.mass, numbers)
-    from equipoise.kernels import com_rate as kernels
+    from equipoise.kernels import com as kernels
 
     return kernels.com_jacobian_rate(device_tree(robot, device, numbers), q, v)
+
+
+def centroidal_momentum(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    device: str = "cpu",
+    dtype: DTypeLike = np.float64,
+) -> Floats:
+    """Return linear momentum, and angular momentum about the centre of mass.
+
+    Rotor inertias (armature) are not part of it.
+
+    Args:
+        robot: The robot.
+        q: Configuration, shape (nq,) or (n, nq).
+        v: Velocity, shape (nv,) or (n, nv), as many rows as ``q``.
+        device: As for :func:`com`.
+        dtype: As for :func:`com`.
+
+    Returns:
+        Linear [N s] and angular [N m s] momentum in world axes, shape (6,) or (n, 6).
+    """
+    q = robot.check_q(q)
+    v = robot.check_v(v, like=q)
+    numbers = check_target(device, dtype)
+    if q.ndim == 1:
+        momentum = pin.computeCentroidalMomentum(robot.model, robot.data, q, v)
+        return np.array(momentum.vector, numbers)
+    from equipoise.kernels import com as kernels
+
+    return kernels.centroidal_momentum(device_tree(robot, device, numbers), q, v)

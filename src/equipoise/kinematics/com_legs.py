@@ -29,7 +29,7 @@ SIDES: tuple[Side, Side] = ("left", "right")
 TOLERANCE = 1e-10
 MOST_STEPS = 40
 BASE = 1
-# Share of the way to the middle of its range that a joint is bent in the first guess.
+# Joints are bent by this fraction of the way to the middle of their ranges at first.
 BEND = 0.15
 
 
@@ -45,7 +45,7 @@ def solve_com(
 
     Args:
         robot: The robot; both legs have equally many joints, at least six.
-        targets: At n points; neighbours are taken for neighbours on a path.
+        targets: Targets at n points; neighbours are taken for neighbours on a path.
         posture: Configurations of all joints but the legs', shape (nq,) or (n, nq);
             the first is where the search begins. Standing unless given.
         tolerance: Error of CoM and soles that is accepted [m or rad].
@@ -121,7 +121,7 @@ def _chains(robot: Robot) -> list[list[int]]:
     """Return the bodies of both legs, from the base outwards.
 
     Raises:
-        EquipoiseError: If they cannot place a sole anyhow.
+        EquipoiseError: If they cannot put a sole at any pose.
     """
     chains = [
         [robot.joint_id(name) for name in robot.legs[side].joints] for side in SIDES
@@ -130,7 +130,7 @@ def _chains(robot: Robot) -> list[list[int]]:
     if left != right or left < 6:
         raise EquipoiseError(
             f"{robot.name}: its legs have {left} and {right} joints; equally many are "
-            "needed, and at least six, to place a sole anyhow"
+            "needed, and at least six, to put a sole at any pose"
         )
     hubs = {int(robot.model.parents[chain[0]]) for chain in chains}
     if len(hubs) > 1:

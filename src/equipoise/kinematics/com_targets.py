@@ -66,7 +66,8 @@ def com_targets(
         torso: Shape (3, 3) or (n, 3, 3); upright and facing x if not given.
 
     Raises:
-        ShapeError: If an array has the wrong shape, or is no point, pose or rotation.
+        ShapeError: If an array has the wrong shape, or holds no points, poses or
+            rotations.
     """
     points = np.atleast_2d(check_points(com, "com"))
     upright = np.eye(3) if torso is None else torso

@@ -31,19 +31,19 @@ class LimbFrames:
 
 
 @dataclass(frozen=True, eq=False)
-class LimbComShare:
+class LimbCom:
     """What a limb adds to the robot's centre of mass.
 
     Attributes:
         link_coms: Centre of mass °c_{i,k} of each link [m], shape (n, 3).
-        share: °c_i = Σ_k μ_{i,k} °c_{i,k} [m], shape (3,): the limb's share of the
-            robot's centre of mass, not the limb's own centre.
-        jacobian: °J_{c_i}, derivative of ``share`` by the limb's joint positions
+        contribution: °c_i = Σ_k μ_{i,k} °c_{i,k} [m], shape (3,): what the limb adds
+            to the robot's centre of mass, not the limb's own centre.
+        jacobian: °J_{c_i}, derivative of ``contribution`` by the limb's joint positions
             [m/rad, or 1 for prismatic joints], shape (3, n).
     """
 
     link_coms: Array
-    share: Array
+    contribution: Array
     jacobian: Array
 
 
@@ -94,13 +94,13 @@ def limb_frames(limb: DhLimb, q: ArrayLike) -> LimbFrames:
     return LimbFrames(frozen_array(stack[:, :3, 3]), frozen_array(stack[:, :3, :3]))
 
 
-def dh_limb_com_share(limb: DhLimb, q: ArrayLike, robot_mass: float) -> LimbComShare:
-    """Return a limb's share of the centre of mass and its Jacobian.
+def dh_limb_com(limb: DhLimb, q: ArrayLike, robot_mass: float) -> LimbCom:
+    """Return what a limb adds to the centre of mass, and its Jacobian.
 
     Results are in the frame of the link that the limb is fixed to. Where that is the
-    base for all limbs, their shares and the base's add up to the robot's centre of
-    mass in the base's frame; a limb on a moving torso must be carried over first
-    (:func:`~equipoise.kinematics.limb_com.limb_com_share` does so). The paper's
+    base for all limbs, their contributions and the base's add up to the robot's centre
+    of mass in the base's frame; a limb on a moving torso must be carried over first
+    (:func:`~equipoise.kinematics.limb_com.limb_com_contribution` does so). The paper's
     Eq. (10) divides by the mass of the limbs alone; the base must be counted too, or
     the sum is not the centre of mass.
 
@@ -124,20 +124,20 @@ def dh_limb_com_share(limb: DhLimb, q: ArrayLike, robot_mass: float) -> LimbComS
     frames = limb_frames(limb, positions)
     count = len(limb.rows)
     link_coms = np.array([_link_com(limb, frames, positions, k) for k in range(count)])
-    shares = np.array([row.mass for row in limb.rows]) / robot_mass  # Eq. (10)
+    fractions = np.array([row.mass for row in limb.rows]) / robot_mass  # Eq. (10)
     jacobian = np.empty((3, count))
     for k, row in enumerate(limb.rows):
         # joint k + 1 moves about z of frame k (standard) or k + 1 (modified)
         frame = k if limb.convention == "standard" else k + 1
         axis = frames.rotations[frame, :, 2]
         if row.kind == "prismatic":
-            jacobian[:, k] = shares[k:].sum() * axis
+            jacobian[:, k] = fractions[k:].sum() * axis
         else:  # j_k of App. 9.3
             levers = link_coms[k:] - frames.positions[frame]
-            jacobian[:, k] = shares[k:] @ np.cross(axis, levers)
-    return LimbComShare(
+            jacobian[:, k] = fractions[k:] @ np.cross(axis, levers)
+    return LimbCom(
         frozen_array(link_coms),
-        frozen_array(shares @ link_coms),
+        frozen_array(fractions @ link_coms),
         frozen_array(jacobian),
     )
 

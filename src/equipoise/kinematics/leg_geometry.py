@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
-from equipoise.kinematics.turns import Vector
 from equipoise.robot.joint_coordinates import degree_of, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.robot.pinocchio_model import workspace
 
 Knee = Literal["forward", "backward"]
+Number: TypeAlias = Any  # a float, or an array of them
+Vector: TypeAlias = tuple[Number, Number, Number]
 
 # How near axes must come to one point [m] and to right angles [rad].
 TOLERANCE = 1e-9
@@ -99,15 +100,15 @@ class LegGeometry:
         return float(np.linalg.norm(self.across_knee[1]))
 
     @cached_property
-    def sideways(self) -> float:
-        """Distance from hip to ankle along the knee's axis [m]."""
+    def lateral(self) -> float:
+        """Lateral distance from hip to ankle, along the knee's axis [m]."""
         return float((self.ankle - self.hip) @ self.axes[KNEE])
 
     @cached_property
     def reach(self) -> tuple[float, float]:
         """Least and largest distance between hip and ankle [m]."""
-        least = np.hypot(self.thigh - self.shank, self.sideways)
-        return float(least), float(np.hypot(self.thigh + self.shank, self.sideways))
+        least = np.hypot(self.thigh - self.shank, self.lateral)
+        return float(least), float(np.hypot(self.thigh + self.shank, self.lateral))
 
     @cached_property
     def straight(self) -> float:

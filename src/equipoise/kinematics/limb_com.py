@@ -2,8 +2,9 @@
 
 With body centre r_o and its axes R_o, the whole robot's centre of mass is
 c = r_o + R_o (°c_base + Σ °c_i), where °c_base is the constant part of the base link
-itself and °c_i = Σ_k μ_k °c_k the share of limb i: its bodies' centres of mass, each
-weighted with its part μ_k of the robot's mass. It is not the limb's own centre of mass.
+itself and °c_i = Σ_k μ_k °c_k the contribution of limb i: its bodies' centres of mass,
+each weighted with its fraction μ_k of the robot's mass. It is not the limb's own centre
+of mass.
 The velocity is Eq. (8) of [Choi2007]: ċ = ṙ_o + ω_o × (c - r_o) + Σ R_o °J_ci q̇.
 """
 
@@ -28,15 +29,15 @@ BASE_AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 _limb_models: WeakKeyDictionary[Robot, dict[str, pin.Model]] = WeakKeyDictionary()
 
 
-class ComShareAndJacobian(NamedTuple):
+class ComContributionAndJacobian(NamedTuple):
     """What a limb adds to the centre of mass, and its Jacobian.
 
     Attributes:
-        share: °c_i in base coordinates [m], shape (3,) or (n, 3).
+        contribution: °c_i in base coordinates [m], shape (3,) or (n, 3).
         jacobian: °J_ci in base axes, shape (3, nv) or (n, 3, nv).
     """
 
-    share: Floats
+    contribution: Floats
     jacobian: Floats
 
 
@@ -44,7 +45,7 @@ def mass_influence(robot: Robot, limb: str) -> dict[str, float]:
     """Return the mass influence coefficients of a limb, Eq. (10) of [Choi2007].
 
     Returns:
-        Mass of the body that each joint moves, as share of the robot's mass.
+        Mass of the body that each joint moves, as a fraction of the robot's mass.
 
     Raises:
         NameNotFoundError: If there is no such limb; the message lists all.
@@ -56,7 +57,7 @@ def mass_influence(robot: Robot, limb: str) -> dict[str, float]:
     }
 
 
-def limb_com_share(
+def limb_com_contribution(
     robot: Robot,
     q: ArrayLike,
     limb: str,
@@ -64,10 +65,10 @@ def limb_com_share(
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
 ) -> Floats:
-    """Return a limb's share °c_i of the centre of mass: not the limb's own centre.
+    """Return what a limb adds to the centre of mass, °c_i: not the limb's own centre.
 
-    The shares of all limbs and of the base add up to the robot's centre of mass as
-    seen from the base. A limb's own centre of mass is its share over
+    The contributions of all limbs and of the base add up to the robot's centre of mass
+    as seen from the base. A limb's own centre of mass is its contribution over
     ``sum(mass_influence(robot, limb).values())``.
 
     Args:
@@ -83,7 +84,10 @@ def limb_com_share(
     Raises:
         NameNotFoundError: If there is no such limb; the message lists all.
     """
-    return limb_com_share_and_jacobian(robot, q, limb, device=device, dtype=dtype).share
+    both = limb_com_contribution_and_jacobian(
+        robot, q, limb, device=device, dtype=dtype
+    )
+    return both.contribution
 
 
 def limb_com_jacobian(
@@ -94,30 +98,30 @@ def limb_com_jacobian(
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
 ) -> Floats:
-    """Return °J_ci, Eq. (9) of [Choi2007]: the Jacobian of :func:`limb_com_share`.
+    """Return the Jacobian of :func:`limb_com_contribution`, Eq. (9) of [Choi2007].
 
-    Arguments are those of :func:`limb_com_share`.
+    Arguments are those of that function.
 
     Returns:
         Jacobian in base axes, shape (3, nv) or (n, 3, nv). Columns of the base are
         zero; those of joints between base and limb (a torso) are not.
     """
-    return limb_com_share_and_jacobian(
+    return limb_com_contribution_and_jacobian(
         robot, q, limb, device=device, dtype=dtype
     ).jacobian
 
 
-def limb_com_share_and_jacobian(
+def limb_com_contribution_and_jacobian(
     robot: Robot,
     q: ArrayLike,
     limb: str,
     *,
     device: str = "cpu",
     dtype: DTypeLike = np.float64,
-) -> ComShareAndJacobian:
-    """Return :func:`limb_com_share` and its Jacobian, computed together.
+) -> ComContributionAndJacobian:
+    """Return :func:`limb_com_contribution` and its Jacobian, computed together.
 
-    Arguments are those of :func:`limb_com_share`.
+    Arguments are those of :func:`limb_com_contribution`.
     """
     # Seen from the base, the base is at the origin; its own columns then drop out.
     q_from_base = np.array(robot.check_q(q))
@@ -125,26 +129,26 @@ def limb_com_share_and_jacobian(
     joints = robot.limb(limb).subtree_joints
     numbers = check_target(device, dtype)
     if q_from_base.ndim == 1:
-        share, jacobian = (
+        contribution, jacobian = (
             values.astype(numbers) for values in _one_limb(robot, q_from_base, limb)
         )
     else:
         from equipoise.kernels import com as kernels
 
         tree = device_tree(robot, device, numbers, only=joints)
-        share, jacobian = kernels.com_and_jacobian(tree, q_from_base)
+        contribution, jacobian = kernels.com_and_jacobian(tree, q_from_base)
     jacobian[..., :BASE_NV] = 0.0
-    return ComShareAndJacobian(share, jacobian)
+    return ComContributionAndJacobian(contribution, jacobian)
 
 
 def _one_limb(robot: Robot, q_from_base: Array, limb: str) -> tuple[Array, Array]:
-    share = sum(mass_influence(robot, limb).values())
-    if share == 0.0:
+    fraction = sum(mass_influence(robot, limb).values())
+    if fraction == 0.0:
         return np.zeros(3), np.zeros((3, robot.nv))
     model = _limb_model(robot, limb)
     data = workspace(model)
     jacobian = pin.jacobianCenterOfMass(model, data, q_from_base, False)
-    return share * data.com[0], share * jacobian
+    return fraction * data.com[0], fraction * jacobian
 
 
 def _limb_model(robot: Robot, limb: str) -> pin.Model:

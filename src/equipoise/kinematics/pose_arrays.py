@@ -1,4 +1,4 @@
-"""Checks of arrays that hold points, rotations or poses."""
+"""Checks of arrays that hold numbers, points, rotations or poses."""
 
 from __future__ import annotations
 
@@ -47,10 +47,7 @@ def check_poses(values: ArrayLike, name: str) -> Array:
 
 
 def _check(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
+    array = finite_numbers(values, name)
     many = array.ndim - len(shape)
     if many not in (0, 1) or array.shape[many:] != shape:
         inner = ", ".join(map(str, shape))
@@ -58,6 +55,15 @@ def _check(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
         raise ShapeError(
             f"{name} has shape {array.shape}; {one} or (n, {inner}) is needed"
         )
+    return array
+
+
+def finite_numbers(values: ArrayLike, name: str) -> Array:
+    """Return values as float64; errors are those of :func:`check_points`."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
     if not np.isfinite(array).all():
         raise ShapeError(f"{name} holds values that are not finite")
     return array
@@ -67,4 +73,4 @@ def _check_rigid(rotation: Array, name: str) -> None:
     excess = rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)
     mirrored = np.linalg.det(rotation) < 0.0
     if np.abs(excess).max(initial=0.0) > ROTATION_TOLERANCE or np.any(mirrored):
-        raise ShapeError(f"{name} holds a matrix that is no rotation")
+        raise ShapeError(f"{name} holds a matrix that is not a rotation")

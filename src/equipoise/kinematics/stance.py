@@ -17,7 +17,7 @@ from equipoise.robot.parts import Side
 
 TOLERANCE = 1e-10
 MOST_ITERATIONS = 60
-# Singular values below this share of the largest are not used: straight knees.
+# Singular values below this fraction of the largest are not used: straight knees.
 RANK_TOLERANCE = 1e-4
 LONGEST_STEP = 0.2
 
@@ -69,7 +69,7 @@ def find_stance(
         start: Configuration to begin with, shape (nq,).
         soles: Wanted poses in the world, shape (4, 4) each.
         com: Wanted centre of mass in the world [m], shape (3,).
-        joints: That may move; all if not given. The base always may.
+        joints: Joints that may move; all if not given. The base always may.
 
     Raises:
         NameNotFoundError: If a sole or joint is named that the robot has not.

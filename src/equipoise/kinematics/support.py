@@ -1,21 +1,26 @@
-"""The support polygon, and how far inside it a point is."""
+"""The support polygon, and how far inside it, or inside many hulls, points are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.pose_arrays import finite_numbers
 from equipoise.robot.anatomy.geometry import convex_hull, signed_distance
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 # Corners nearer than this to a line between others are not corners [m].
 CORNER_TOLERANCE = 1e-9
+# Points nearer than this are one [m].
+SAME_POINT = 1e-9
+# Numbers that hulls are computed from at a time.
+MOST_NUMBERS = 2_000_000
 
 
 def support_polygon(
@@ -39,7 +44,7 @@ def support_polygon(
     Raises:
         NameNotFoundError: If the robot has no such sole.
         EquipoiseError: If no foot touches.
-        ShapeError: If ``q`` is no configuration of this robot.
+        ShapeError: If ``q`` is not a configuration of this robot.
     """
     q = robot.check_q(q)
     if not feet:
@@ -72,15 +77,15 @@ def polygon_margin(polygon: ArrayLike, points: ArrayLike) -> Array:
         shape () or (m,).
 
     Raises:
-        ShapeError: If polygon or points have another shape, are no numbers or are not
+        ShapeError: If polygon or points have another shape, are not numbers or are not
             finite.
     """
-    corners = _finite_numbers(polygon, "polygon")
+    corners = finite_numbers(polygon, "polygon")
     if corners.ndim != 2 or corners.shape[0] == 0 or corners.shape[1] != 2:
         raise ShapeError(
             f"polygon has shape {corners.shape}; (k, 2) with k ≥ 1 is needed"
         )
-    positions = _finite_numbers(points, "points")
+    positions = finite_numbers(points, "points")
     if positions.ndim not in (1, 2) or positions.shape[-1] != 2:
         raise ShapeError(
             f"points has shape {positions.shape}; (2,) or (m, 2) is needed"
@@ -102,11 +107,47 @@ def _true_corners(hull: Array) -> Array:
     return np.array(kept)
 
 
-def _finite_numbers(values: ArrayLike, name: str) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"{name} must be an array of numbers ({error})") from error
-    if not np.isfinite(array).all():
-        raise ShapeError(f"{name} holds values that are not finite")
-    return array
+def hull_margins(corners: Array, counted: NDArray[np.bool_], points: Array) -> Array:
+    """Return distances of points to the edges of convex hulls, positive inside [m].
+
+    Outside it is the distance to the line through the edge that the point is farthest
+    beyond: beside a corner less than the distance to the hull. Where nothing counts it
+    is zero; one corner and a line have no inside.
+
+    Args:
+        corners: Corners of n hulls, in any order [m], shape (n, k, 2).
+        counted: Which of them count, shape (n, k).
+        points: One for each hull [m], shape (n, 2).
+
+    Returns:
+        Shape (n,).
+    """
+    distance = np.zeros(len(corners))
+    step = max(1, MOST_NUMBERS // max(1, corners.shape[1] ** 3))
+    for first in range(0, len(corners), step):
+        rows = slice(first, first + step)
+        distance[rows] = _margins(corners[rows], counted[rows], points[rows])
+    return distance
+
+
+def _margins(corners: Array, counted: NDArray[np.bool_], point: Array) -> Array:
+    """Find edges: lines through two corners with all others on one side."""
+    along = corners[:, None, :, :] - corners[:, :, None, :]  # from corner i to j
+    length = np.linalg.norm(along, axis=-1)
+    apart = (length > SAME_POINT) & counted[:, :, None] & counted[:, None, :]
+    across = np.stack([-along[..., 1], along[..., 0]], axis=-1)
+    across /= np.where(apart, length, 1.0)[..., None]
+
+    def beyond(others: Array) -> Array:
+        """Return how far others (n, m, 2) are left of each line, (n, k, k, m)."""
+        offset = others[:, None, :, :] - corners[:, :, None, :]
+        return np.asarray(np.einsum("nijc,nimc->nijm", across, offset))
+
+    left = np.where(counted[:, None, None, :], beyond(corners), 0.0)
+    edge = apart & (left >= -SAME_POINT).all(axis=-1)
+    inside = np.where(edge, beyond(point[:, None])[..., 0], np.inf)
+    nearest = inside.min(axis=(1, 2), initial=np.inf)
+    flat = (left <= SAME_POINT).all(axis=-1) & edge  # all on one line
+    degenerate = flat.any(axis=(1, 2)) | ~np.isfinite(nearest)
+    margin = np.where(degenerate, np.minimum(nearest, 0.0), nearest)
+    return np.asarray(np.where(np.isfinite(margin), margin, 0.0))

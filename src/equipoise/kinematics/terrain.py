@@ -95,7 +95,7 @@ class Flat(_Plane):
 
     def __post_init__(self) -> None:
         """Refuse heights that are not finite."""
-        check_figure("level", self.level, "flat ground", "m")
+        _check_number("level", self.level, "flat ground", "m")
 
     @property
     def normal(self) -> Array:
@@ -127,7 +127,7 @@ class Slope(_Plane):
     def __post_init__(self) -> None:
         """Refuse slopes that nothing stands on."""
         for name in ("pitch", "roll"):
-            check_figure(name, getattr(self, name), "a slope", "rad")
+            _check_number(name, getattr(self, name), "a slope", "rad")
         upright = abs(self.pitch) < STEEPEST and abs(self.roll) < STEEPEST
         if not (upright and self.steepness < STEEPEST):
             raise EquipoiseError(
@@ -150,8 +150,8 @@ class Slope(_Plane):
     def describe(self) -> str:
         """Return what it is, in a few words."""
         pitch, roll = math.degrees(self.pitch), math.degrees(self.roll)
-        sideways = f", {roll:.3g}° along y" if roll else ""
-        return f"slope of {pitch:.3g}° along x{sideways}"
+        lateral = f", {roll:.3g}° along y" if roll else ""
+        return f"slope of {pitch:.3g}° along x{lateral}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Stairs:
     def __post_init__(self) -> None:
         """Refuse steps without height, depth or number."""
         for name in ("rise", "tread", "start"):
-            check_figure(name, getattr(self, name), "stairs", "m")
+            _check_number(name, getattr(self, name), "stairs", "m")
         if self.rise == 0.0:
             raise EquipoiseError("stairs with a rise of 0 m; it must not be zero")
         if self.tread <= 0.0:
@@ -255,7 +255,7 @@ class HeightField:
             )
         if not np.isfinite(heights).all():
             raise ShapeError(f"{self.label}: heights hold values that are not finite")
-        check_figure("cell", self.cell, self.label, "m", positive=True)
+        _check_number("cell", self.cell, self.label, "m", positive=True)
         origin = np.asarray(self.origin, dtype=np.float64)
         if origin.shape != (2,) or not np.isfinite(origin).all():
             raise ShapeError(f"{self.label}: origin must be two finite numbers")
@@ -334,10 +334,10 @@ def rough(
             roughness grows to its full height over the next wavelength.
         extent: Edge length of the square that is rough [m].
     """
-    check_figure("amplitude", amplitude, "rough ground", "m")
-    check_figure("wavelength", wavelength, "rough ground", "m", positive=True)
-    check_figure("flat_radius", flat_radius, "rough ground", "m")
-    check_figure("extent", extent, "rough ground", "m", positive=True)
+    _check_number("amplitude", amplitude, "rough ground", "m")
+    _check_number("wavelength", wavelength, "rough ground", "m", positive=True)
+    _check_number("flat_radius", flat_radius, "rough ground", "m")
+    _check_number("extent", extent, "rough ground", "m", positive=True)
     if amplitude < 0.0:
         raise EquipoiseError(f"rough ground of {amplitude:g} m; it must be 0 or more")
     if seed < 0:
@@ -366,13 +366,13 @@ def rough(
     return HeightField(heights, extent / cells, along[[0, 0]], label)
 
 
-def check_figure(
+def _check_number(
     name: str, value: float, of: str, unit: str, *, positive: bool = False
 ) -> None:
-    """Refuse figures that are not finite, or not positive where they must be.
+    """Refuse numbers that are not finite, or not positive where they must be.
 
     Raises:
-        EquipoiseError: Naming the figure.
+        EquipoiseError: Naming the number.
     """
     if not math.isfinite(value) or (positive and value <= 0.0):
         must = "positive and finite" if positive else "finite"

@@ -16,8 +16,10 @@ def velocities(robot: Robot, q: Array, dt: float | Array) -> Array:
         q: Configurations, shape (n, nq), n ≥ 2.
         dt: Their distance of time [s]; or the times themselves [s], shape (n,).
     """
+    from scipy.spatial.transform import Rotation  # slow to import
+
     v = np.zeros((len(q), robot.nv))
-    turn = _rotations(q[:, 3:7])
+    turn = Rotation.from_quat(q[:, 3:7]).as_matrix()
     travel = np.gradient(q[:, :3], dt, axis=0)
     v[:, :3] = np.einsum("nji,nj->ni", turn, travel)
     spin = np.einsum("nji,njk->nik", turn, np.gradient(turn, dt, axis=0))
@@ -31,10 +33,3 @@ def velocities(robot: Robot, q: Array, dt: float | Array) -> Array:
         if joint.nv == 1:
             v[:, joint.idx_v] = np.gradient(own[:, 0], dt)
     return v
-
-
-def _rotations(xyzw: Array) -> Array:
-    """Return rotation matrices (n, 3, 3) of quaternions."""
-    from scipy.spatial.transform import Rotation
-
-    return np.asarray(Rotation.from_quat(xyzw).as_matrix())

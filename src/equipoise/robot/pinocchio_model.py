@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError, RobotFileError
-from equipoise.robot.description import Description, Joint
+from equipoise.robot.description import STANDARD_GRAVITY, Description, Joint
 from equipoise.robot.inertias import Inertial
 
 AXIS_TOLERANCE = 1e-12
@@ -36,6 +36,7 @@ def build_model(description: Description) -> pin.Model:
         RobotFileError: If a moving joint has a name that the model needs itself.
     """
     model = pin.Model()
+    model.gravity.linear = np.array([0.0, 0.0, -STANDARD_GRAVITY])
     model.name = description.name
     root_id = model.addJoint(
         0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint"

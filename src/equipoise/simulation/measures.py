@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.arrays import Array
 from equipoise.control.signals import Wrench
 from equipoise.errors import NameNotFoundError, ShapeError
-from equipoise.kinematics.hull_margins import hull_margins
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.support import hull_margins
 from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.model import Robot

@@ -20,11 +20,12 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import DT, Motion, solve, targets_of
 from equipoise.gait.plan import plan_walk
-from equipoise.gait.zmp import true_zmp, velocities
+from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.ccg import solve_ccg, solve_constant_pelvis
 from equipoise.kinematics.com import com
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets
+from equipoise.kinematics.velocities import velocities
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.contacts import Material

@@ -16,6 +16,7 @@ from equipoise.identification.paper.foot_wrenches import (
     total_wrench,
 )
 from equipoise.identification.paper.validation import StandingStatics, standing_statics
+from equipoise.robot.description import STANDARD_GRAVITY
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -106,7 +107,9 @@ def test_five_of_six_equations_are_independent(humanoid: eq.Robot, seed: int) ->
 
     force, moment = total_wrench(statics.foot_0, statics.foot_1)
 
-    np.testing.assert_allclose(force, [0, 0, humanoid.mass * 9.81], atol=1e-9)
+    np.testing.assert_allclose(
+        force, [0, 0, humanoid.mass * STANDARD_GRAVITY], atol=1e-9
+    )
     np.testing.assert_allclose(moment, np.cross(com, force), atol=1e-9)
     assert abs(moment @ force) < 1e-7 * np.linalg.norm(force)
 
@@ -123,7 +126,8 @@ def test_motor_torques_are_no_part_of_the_balance() -> None:
     printed = coefficients(found.foot_0, found.foot_1, added)
 
     assert right.alpha == pytest.approx(x, abs=1e-12)
-    assert printed.alpha - x == pytest.approx(-added[1] / (robot.mass * 9.81), rel=1e-9)
+    weight = robot.mass * STANDARD_GRAVITY
+    assert printed.alpha - x == pytest.approx(-added[1] / weight, rel=1e-9)
     assert abs(printed.alpha - x) == pytest.approx(0.03533, abs=1e-5)
 
 
@@ -155,7 +159,7 @@ def test_ankle_torques_stand_for_foot_torques_without_feet() -> None:
     cut, moment, mass = [], np.zeros(3), robot.mass
     for side, foot in (("right", statics.foot_0), ("left", statics.foot_1)):
         inertial = robot.description.link_by_name[f"{side}_foot"].inertial
-        weight = np.array([0.0, 0.0, -9.81 * inertial.mass])
+        weight = np.array([0.0, 0.0, -STANDARD_GRAVITY * inertial.mass])
         mass -= inertial.mass
         ankle = foot.position + np.array([0.0, 0.0, 0.1])
         moment += inertial.mass * (ankle + inertial.com_in_link)

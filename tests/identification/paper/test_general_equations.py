@@ -15,7 +15,6 @@ from equipoise.identification.paper.validation import (
 from equipoise.identification.statics import MeasuredPoses, equations, standing_frames
 from equipoise.robot.inertias import Inertial
 
-GRAVITY = 9.81
 SHINS, THIGHS = ("left_shin", "right_shin"), ("left_thigh", "right_thigh")
 bends = st.floats(0.1, 0.8) | st.floats(-0.8, -0.1)
 
@@ -71,7 +70,7 @@ def test_closed_form_equals_the_equations_in_three_dimensions(
         for side, foot in feet.items()
     }
     frames = standing_frames(robot, q)
-    system = equations(frames, MeasuredPoses(robot, q, wrenches, 1), GRAVITY)
+    system = equations(frames, MeasuredPoses(robot, q, wrenches, 1))
     matrix, right = system.matrix.reshape(-1, system.matrix.shape[-1]), system.right
     unknown, known = np.zeros((matrix.shape[1], 4)), np.zeros(matrix.shape[1])
     for number, name in enumerate(frames.link_names):

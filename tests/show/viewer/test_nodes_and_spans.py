@@ -7,8 +7,11 @@ import pytest
 
 from equipoise.robot.mesh import triangle_normals
 from equipoise.show.viewer.chart_panel import Page, page_at
-from equipoise.show.viewer.ground_nodes import _round_length, dashes, pieces
+from equipoise.show.viewer.ground_nodes import GridNodes, dashes, pieces
+from equipoise.show.viewer.page import PageServer
 from equipoise.show.viewer.scene_nodes import ball_octants, disc, disc_quarters, padded
+
+PORT = 8650
 
 
 def test_pieces_keep_ends_and_gaps():
@@ -72,7 +75,15 @@ def test_pages_follow_each_other_and_the_last_is_full():
 
 
 def test_cells_of_the_grid_have_round_edges():
-    """One, two or five times a power of ten."""
-    assert [_round_length(x) for x in (0.11, 0.19, 0.4, 0.9)] == pytest.approx(
-        [0.1, 0.2, 0.5, 1.0]
-    )
+    """About a quarter of a limb: one, two or five times a power of ten."""
+    server = PageServer("test", port=PORT)
+    try:
+        for number, (limb, cell) in enumerate(
+            [(0.44, 0.1), (0.76, 0.2), (1.6, 0.5), (3.6, 1.0)]
+        ):
+            GridNodes(server, f"/grid-{number}", 0.0, limb)
+            lines = server.scene.get_handle_by_name(f"/grid-{number}/fine")
+            places = np.unique(lines.points[:, 0, 0].round(6))
+            assert np.diff(places).min() == pytest.approx(cell, rel=1e-4)
+    finally:
+        server.stop()

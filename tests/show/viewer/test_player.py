@@ -7,9 +7,9 @@ import threading
 import pytest
 from runs import swaying
 
+from equipoise.show.viewer.page import PageServer
 from equipoise.show.viewer.player import FASTEST, SLOWEST, Clock, WallClock
 from equipoise.show.viewer.run_replay import Replay
-from equipoise.show.viewer.window import Window
 
 PORT = 8670
 
@@ -81,8 +81,9 @@ def test_player_keeps_time_and_steps_by_rows():
         paused.set()
 
     wall = FakeWall(0.5, pause)
-    with Window("test", port=PORT) as window:
-        replay = window.content = Replay(window._server, {"run": run}, wall.clock)
+    server = PageServer("test", port=PORT)
+    replay = Replay(server, {"run": run}, wall.clock)
+    try:
         before = replay.player.frames_shown
         replay.player.toggle()
         assert paused.wait(timeout=60.0)
@@ -93,3 +94,6 @@ def test_player_keeps_time_and_steps_by_rows():
         assert replay.player.time == pytest.approx(1.01)
         replay.player.step(-100_000)
         assert replay.player.time == run.time[0]
+    finally:
+        replay.stop()
+        server.stop()

@@ -13,9 +13,10 @@ from equipoise.errors import EquipoiseError
 from equipoise.kinematics.com import com
 from equipoise.show.palette import COM
 from equipoise.show.viewer import view
-from equipoise.show.viewer.chart_panel import Page, _data
-from equipoise.show.viewer.poser import Poser
+from equipoise.show.viewer.page import PageServer
+from equipoise.show.viewer.poser import ROOT, Poser
 from equipoise.show.viewer.run_replay import Replay
+from equipoise.show.viewer.window import distinct_names
 
 PORT = 8660
 INERTIAL = (
@@ -36,32 +37,64 @@ def run():
     return swaying(seconds=2.0)
 
 
-@pytest.fixture
-def replay(run):
-    """Its replay on a page."""
-    window = view(run, port=PORT, block=False)
-    yield window.content
-    window.stop()
+class ListedServer(PageServer):
+    """A page whose texts and plots can be read again.
+
+    Attributes:
+        texts: What was added as HTML.
+        plots: What was added as plots.
+    """
+
+    def __init__(self):
+        super().__init__("test", port=PORT)
+        self.texts, self.plots = [], []
+        for kind, added in (("add_html", self.texts), ("add_uplot", self.plots)):
+            setattr(self.gui, kind, listed(getattr(self.gui, kind), added))
+
+    def text(self):
+        """Return all texts of the page."""
+        return "\n".join(handle.content for handle in self.texts)
+
+    def node(self, name):
+        """Return a node of the scene."""
+        return self.scene.get_handle_by_name(name)
+
+
+def listed(add, added):
+    """Return a function that adds something to a page, and keeps what it added."""
+
+    def keep(*args, **options):
+        added.append(add(*args, **options))
+        return added[-1]
+
+    return keep
 
 
 @pytest.fixture
-def poser():
-    """A robot to pose, on a page."""
-    window = view("humanoid", port=PORT, block=False)
-    yield window.content
-    window.stop()
+def page():
+    """A page, empty at first."""
+    server = ListedServer()
+    yield server
+    server.stop()
 
 
-def names(content):
-    """Return the names of all nodes of the scene."""
-    return set(content._server.scene._handle_from_node_name)
+@pytest.fixture
+def replay(page, run):
+    """The run's replay on the page."""
+    replay = Replay(page, {"run": run})
+    yield replay
+    replay.stop()
 
 
-def test_nodes_of_a_run(replay):
+@pytest.fixture
+def poser(page):
+    """A robot to pose, on the page."""
+    return Poser(page, eq.load("humanoid"))
+
+
+def test_nodes_of_a_run(page, replay):
     """Robot, CoM, its projection, ZMP, support, forces and paths are in the scene."""
-    assert isinstance(replay, Replay)
     root = "/world/run-1"
-    there = names(replay)
     for node in (
         "robot/1",
         "points/com",
@@ -74,15 +107,16 @@ def test_nodes_of_a_run(replay):
         "footprints",
         "labels/CoM",
     ):
-        assert f"{root}/{node}" in there
-    assert "/world/grid/fine" in there
+        assert page.node(f"{root}/{node}") is not None
+    assert page.node("/world/grid/fine") is not None
 
 
 def wait_for(condition):
     """Wait until the player's thread has come to something, however slowly."""
     end = time.monotonic() + 60.0
     while not condition():
-        assert time.monotonic() < end, "the player did not come to it"
+        if time.monotonic() > end:
+            raise TimeoutError("the player did not come to it")
         time.sleep(0.01)
 
 
@@ -95,33 +129,34 @@ def test_marks_are_where_the_run_says(replay, run):
         wait_for(lambda com=com: np.allclose(stage.marks.com_position, com))
 
 
-def test_nothing_is_sent_where_no_row_changes(replay):
+def test_nothing_is_sent_where_no_row_changes(replay, run):
     """Within a row the stage has nothing to do."""
-    replay.player.seek(1.0)
-    wait_for(lambda: replay.player._shown == 1.0)
-    assert replay.stages[0].show(1.001) is None
+    stage = replay.stages[0]
+    com = run.com[stage.scene.row_at(0.73)]
+    replay.player.seek(0.73)
+    wait_for(lambda: np.allclose(stage.marks.com_position, com))
+    assert stage.show(0.731) is None
 
 
-def test_plots_are_small_and_span_their_page():
+def test_plots_are_small_and_span_their_page(page):
     """However long a run, a plot has few points, from one end to the other."""
-    long = swaying(seconds=200.0)
-    window = view(long, port=PORT + 5, block=False)
+    replay = Replay(page, {"run": swaying(seconds=200.0)})
     try:
-        chart = window.content.charts._plots[0].chart
-        data = _data(chart, Page(0.0, 200.0))
-        assert len(data[0]) < 500 * len(chart.series)
-        assert np.all(np.diff(data[0]) > 0.0)
-        assert data[0][[0, -1]] == pytest.approx([0.0, 200.0], abs=1e-6)
+        assert page.plots
+        for plot in page.plots:
+            times, *lines = plot.data
+            assert len(times) < 500 * len(lines)
+            assert np.all(np.diff(times) > 0.0)
+            assert times[[0, -1]] == pytest.approx([0.0, 200.0], abs=1e-6)
     finally:
-        window.stop()
+        replay.stop()
 
 
-def test_poser_follows_its_sliders(poser):
+def test_poser_follows_its_sliders(page, poser):
     """CoM, support and numbers are those of the posture that the sliders show."""
-    assert isinstance(poser, Poser)
     robot = eq.load("humanoid")
     assert poser.marks.com_position == pytest.approx(com(robot, robot.standing))
-    assert "inside" in poser._numbers.content
+    assert "inside" in page.text()
     poser.sliders[0].value = poser.sliders[0].max
     poser.update()
     assert poser.marks.com_position == pytest.approx(com(robot, poser.q))
@@ -131,27 +166,26 @@ def test_poser_follows_its_sliders(poser):
     )
 
 
-def test_poser_says_when_the_robot_would_fall(poser):
+def test_poser_says_when_the_robot_would_fall(page, poser):
     """Leaning far over the fixed foot, the CoM is outside, and said to be."""
     for slider in poser.sliders:
         slider.value = slider.min
     poser.update()
-    outside = "outside" in poser._numbers.content
-    assert outside or "no sole" in poser._numbers.content
+    assert "outside" in page.text() or "no sole" in page.text()
 
 
-def test_two_runs_are_apart_and_have_names(run):
+def test_two_runs_are_apart_and_have_names(page, run):
     """Side by side under one clock; equal names get numbers."""
-    window = view(run, run, port=PORT, block=False)
+    names = distinct_names([run, run])
+    assert names == ["humanoid (1)", "humanoid (2)"]
+    replay = Replay(page, dict.fromkeys(names, run))
     try:
-        scene = window.content._server.scene
-        places = [
-            scene._handle_from_node_name[f"/world/run-{n}"].position[1] for n in (1, 2)
-        ]
-        assert places[0] - places[1] > run.robot.longest_limb
-        assert list(window.content._runs) == ["humanoid (1)", "humanoid (2)"]
+        roots = ["/world/run-1", "/world/run-2"]
+        left, right = (page.node(root).position[1] for root in roots)
+        assert left - right > run.robot.longest_limb
+        assert [page.node(f"{root}/name").text for root in roots] == names
     finally:
-        window.stop()
+        replay.stop()
 
 
 @pytest.mark.parametrize(
@@ -183,32 +217,29 @@ def test_every_robot_can_be_posed(robot):
         window.stop()
 
 
-def test_numbers_of_a_recording_without_wrenches():
+def test_numbers_of_a_recording_without_wrenches(page):
     """Where nobody knows what carries the robot, it is not said to fly."""
-    bare = joints_only(seconds=0.2)
-    with view(bare, port=PORT, block=False) as window:
-        assert "no ZMP" in window.content._numbers.content
+    Replay(page, {"run": joints_only(seconds=0.2)}).stop()
+    assert "no ZMP" in page.text()
 
 
-def test_all_of_a_short_way_is_seen():
+def test_all_of_a_short_way_is_seen(page):
     """The camera looks at the middle of the way, from farther than at a robot."""
+    camera = page.initial_camera
     run = swaying(seconds=1.0)
+    Replay(page, {"run": run}).stop()
+    near = np.linalg.norm(camera.position[:2])
     com = run.com + np.linspace([-0.4, 0, 0], [0.4, 0, 0], len(run.time))
-    with view(swaying(seconds=1.0, com=com), port=PORT, block=False) as window:
-        near = np.linalg.norm(window._server.initial_camera.position[:2])
-        middle = window._server.initial_camera.look_at
-    with view(run, port=PORT, block=False) as window:
-        before = np.linalg.norm(window._server.initial_camera.position[:2])
-    assert middle[0] == pytest.approx(np.mean([com[0, 0], com[-1, 0]]), abs=0.1)
-    assert near > before + 0.2
+    Replay(page, {"run": swaying(seconds=1.0, com=com)}).stop()
+    far = np.linalg.norm(camera.position[:2])
+    assert camera.look_at[0] == pytest.approx(np.mean([com[0, 0], com[-1, 0]]), abs=0.1)
+    assert far > near + 0.2
 
 
-def test_a_robot_without_soles_is_not_off_balance(tmp_path):
+def test_a_robot_without_soles_is_not_off_balance(page, tmp_path):
     """An arm on the page: its CoM is not red, and nothing is said to lift off."""
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(ARM, encoding="utf-8")
-    with view(eq.load(urdf), port=PORT, block=False) as window:
-        content = window.content
-        assert isinstance(content, Poser)
-        assert "no sole is known" in content._numbers.content
-        assert tuple(content.marks._coloured[0].color) == COM
+    Poser(page, eq.load(urdf))
+    assert "no sole is known" in page.text()
+    assert tuple(page.node(f"{ROOT}/points/com/colour").color) == COM

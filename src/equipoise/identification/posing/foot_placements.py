@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.gait.collisions import separation
+from equipoise.gait.feet import separation
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.posing.pose_limits import joint_ranges, within_ranges
 from equipoise.identification.statics import FEET

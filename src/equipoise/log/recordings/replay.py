@@ -13,8 +13,8 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
-from equipoise.kinematics.hull_margins import hull_margins
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.support import hull_margins
 from equipoise.kinematics.velocities import velocities
 from equipoise.log.recordings.leg_odometry import (
     as_poses,

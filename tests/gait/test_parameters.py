@@ -8,15 +8,17 @@ import math
 import pytest
 from gait.pendulum import FEET
 
+import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.gait.timing import Timing
+from equipoise.gait.parameters import walk_phases
+from equipoise.gait.plan import plan_walk
 from equipoise.gait.walks import walk
 
 
 def test_phases_follow_each_other_without_gaps() -> None:
     """Each phase begins where the one before ends, and the total is as it should."""
-    timing = Timing(0.8, 0.25, 1.0, 1.2, 0.4)
-    phases = timing.phases(walk(FEET, 4, length=0.1))
+    footsteps = walk(FEET, 4, length=0.1)
+    phases = walk_phases(footsteps, 0.8, 0.25, 1.0, 1.2, 0.4)
     assert phases[0].start == 0.0
     for before, after in itertools.pairwise(phases):
         assert before.end == after.start
@@ -39,7 +41,7 @@ def test_phases_follow_each_other_without_gaps() -> None:
 
 def test_phases_without_time_are_left_out() -> None:
     """No double support and no hold: swings follow each other directly."""
-    phases = Timing(0.8, 0.0, 1.0, 1.0).phases(walk(FEET, 3, length=0.1))
+    phases = walk_phases(walk(FEET, 3, length=0.1), 0.8, 0.0, 1.0, 1.0)
     assert [p.kind for p in phases] == ["start", "swing", "swing", "swing", "stop"]
 
 
@@ -57,11 +59,5 @@ def test_phases_without_time_are_left_out() -> None:
 )
 def test_times_that_do_not_pass(changes: dict[str, float], message: str) -> None:
     """Zero, negative and unknown times are refused by name."""
-    figures = {
-        "step_time": 0.8,
-        "double_support": 0.2,
-        "start_time": 1.0,
-        "stop_time": 1.0,
-    }
     with pytest.raises(EquipoiseError, match=message):
-        Timing(**(figures | changes))
+        plan_walk(eq.load("mahru-1"), **changes)

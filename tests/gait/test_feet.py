@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Array
-from equipoise.gait.feet import PROFILES, Swing, plan_swing
+from equipoise.gait.feet import PROFILES, Height, Swing, footprint, plan_swing
 from equipoise.gait.footsteps import (
     Footstep,
     sole_accelerations,
     sole_transforms,
     sole_twists,
 )
-from equipoise.gait.ground import Height, footprint
 
 SOLE = np.array([[-0.05, -0.03], [0.12, -0.03], [0.12, 0.03], [-0.05, 0.03]])
 CLEARANCE = 0.05
