@@ -12,7 +12,7 @@ import equipoise as eq
 from equipoise.identification.prior import prior_belief
 from equipoise.identification.rehearsal import (
     draw_truth,
-    known_after,
+    estimate_from_poses,
     noise_of,
     score,
     stand_in_poses,
@@ -23,7 +23,11 @@ from equipoise.identification.statics import standing_frames
 
 robot = eq.load("mahru-1")
 doubt = eq.Prior(
-    com=0.01, mass_share=0.17, sideways_force=0.0, upright_force=0.0, torque=0.0
+    com_std=0.01,
+    mass_std_fraction=0.17,
+    lateral_force_std=0.0,
+    vertical_force_std=0.0,
+    torque_std=0.0,
 )
 feet, encoders = usual_feet(), usual_encoders()
 noise = noise_of(feet, encoders)
@@ -39,7 +43,7 @@ print(f"model {robot.mass:.2f} kg, true robot {truth.robot.mass:.2f} kg")
 stood = stand_in_poses(robot, truth, design.q, feet, encoders, seed=2)
 print(f"it stands still in {len(stood.rows)} of {len(design.q)} poses")
 
-found = known_after(stood.poses, noise, prior_belief(robot, doubt))
+found = estimate_from_poses(stood.poses, noise, prior_belief(robot, doubt))
 result = score(standing_frames(robot, new), found, truth)
 for name, errors in (("before", result.before), ("after", result.after)):
     error = np.sqrt(np.mean(np.sum(errors**2, axis=1)))

@@ -76,8 +76,7 @@ def test_a_table_becomes_a_corrected_robot(
     frames = standing_frames(truth.model, poses.q)
     values = truth.values[:-12].reshape(-1, 4)
     mass = values[:, 0].sum()
-    moment = np.einsum("nlij,lj->ni", frames.link_rotation, values[:, 1:])
-    moment += np.einsum("nli,l->ni", frames.link_position, values[:, 0])
+    moment = np.einsum("nlij,lj->ni", frames.link_arms, values)
 
     def errors(robot: eq.Robot) -> np.ndarray:
         shift = np.array([com(robot, q) - com(old, q) for q in poses.q])

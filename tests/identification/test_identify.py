@@ -18,7 +18,6 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import consistent
 from equipoise.identification.estimate import estimate
 from equipoise.identification.held_out import cop_errors
-from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.noise import LEVEL_SOLES, SensorNoise, covariances
 from equipoise.identification.prior import Prior, default_prior, prior_belief
@@ -95,8 +94,8 @@ def test_the_com_is_found(mahru, poses, found) -> None:
     assert errors[1] < 2e-3
     assert errors[1] < errors[0] / 4.0
     assert result.improved
-    assert result.held_out.reduction.share > 0.5
-    assert result.held_out.over_offsets.share > 0.3
+    assert result.held_out.reduction.fraction > 0.5
+    assert result.held_out.over_offsets.fraction > 0.3
 
 
 def test_the_corrected_robot_is_what_was_found(mahru, poses, found, tmp_path) -> None:
@@ -175,9 +174,9 @@ def test_noise_that_is_larger_than_told_widens_intervals(mahru, poses) -> None:
 def test_what_cannot_be_told_is_named(found) -> None:
     """Feet never move against the soles; rank and condition are those of the data."""
     _, _, result = found
-    poses_identify = result.can_tell
+    poses_identify = result.identifiability
     assert poses_identify.rank < poses_identify.unknowns
-    assert poses_identify.known > 12
+    assert poses_identify.better_than_prior > 12
     assert np.isfinite(poses_identify.condition)
     assert len(poses_identify.combinations) == poses_identify.rank
     seen = {link.link for link in result.links if link.seen}
@@ -239,7 +238,7 @@ def test_centres_stay_within_their_links(g1_urdf) -> None:
     robot = eq.load(g1_urdf)
     rng = np.random.default_rng(15)
     q = np.tile(robot.standing, (4, 1))
-    belief = prior_belief(robot, replace(default_prior(robot), com=0.3))
+    belief = prior_belief(robot, replace(default_prior(robot), com_std=0.3))
     wild = belief.mean + belief.root @ rng.standard_normal(len(belief.mean))
     truth = random_truth(robot, rng)._replace(values=wild)
     measured = measure(truth, q, rng)
@@ -247,11 +246,11 @@ def test_centres_stay_within_their_links(g1_urdf) -> None:
     spread = covariances(frames, measured, NOISE)
     got = estimate(equations(frames, measured), spread, belief)
     possible = consistent(robot, got)
-    assert possible.held
+    assert possible.at_bounds
     masses = possible.mean[:-12].reshape(-1, 4)[:, 0]
     assert np.all(masses >= 0.0999 * belief.mean[:-12].reshape(-1, 4)[:, 0])
     again = consistent(robot, replace(got, mean=possible.mean))
-    assert again.held == ()
+    assert again.at_bounds == ()
 
 
 def test_three_hundred_poses_are_quick(mahru, poses) -> None:
@@ -262,7 +261,7 @@ def test_three_hundred_poses_are_quick(mahru, poses) -> None:
     began = time.perf_counter()
     result = identify_poses(measured, noise=NOISE, prior=PRIOR)
     print(f"300 poses, {len(result.links)} links: {time.perf_counter() - began:.2f} s")
-    plain = figures(result)
+    plain = result.summary()
     assert plain["poses"] == 300
     assert set(plain["links"]) == {link.link for link in result.links}
 
@@ -276,6 +275,6 @@ def test_a_robot_heavier_than_its_prior_is_reported(mahru, poses) -> None:
     measured = measure(truth._replace(values=heavy), poses[:30], rng)
     notices = identify_poses(measured, noise=NOISE, prior=PRIOR).notices
     assert any("% more than its model" in notice for notice in notices)
-    wide = replace(PRIOR, mass_share=0.3)
+    wide = replace(PRIOR, mass_std_fraction=0.3)
     notices = identify_poses(measured, noise=NOISE, prior=wide).notices
     assert not any("% more than its model" in notice for notice in notices)

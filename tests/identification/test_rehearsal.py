@@ -35,7 +35,11 @@ from equipoise.simulation.sensors import Encoders, FootSensors
 
 # CoM errors of up to 30 mm, the total mass off by 8 %, sensors zeroed.
 PRIOR = Prior(
-    com=0.01, mass_share=0.17, sideways_force=0.0, upright_force=0.0, torque=0.0
+    com_std=0.01,
+    mass_std_fraction=0.17,
+    lateral_force_std=0.0,
+    vertical_force_std=0.0,
+    torque_std=0.0,
 )
 
 

@@ -92,7 +92,6 @@ class Identify:
             raise EquipoiseError(
                 "ROBOT and LOG are needed: equipoise identify ROBOT LOG"
             )
-        from equipoise.identification.identified import figures
         from equipoise.identification.identify import identify
         from equipoise.identification.noise import SensorNoise
         from equipoise.log.folder import check_folder
@@ -116,7 +115,7 @@ class Identify:
             seed=self.seed,
         )
         plain = {
-            **figures(found),
+            **found.summary(),
             "seed": self.seed,
             "versions": versions(),
             "command": command_line(),
@@ -155,13 +154,16 @@ class Identify:
 
         prior = default_prior(robot)
         if self.com_std is not None:
-            prior = replace(prior, com=self.com_std)
+            prior = replace(prior, com_std=self.com_std)
         if self.mass_std is not None:
-            prior = replace(prior, mass_share=self.mass_std)
+            prior = replace(prior, mass_std_fraction=self.mass_std)
         if self.offset_std is not None:
-            sideways, upright, torque = self.offset_std
+            lateral, vertical, torque = self.offset_std
             prior = replace(
-                prior, sideways_force=sideways, upright_force=upright, torque=torque
+                prior,
+                lateral_force_std=lateral,
+                vertical_force_std=vertical,
+                torque_std=torque,
             )
         return prior
 

@@ -33,11 +33,11 @@ class Consistent(NamedTuple):
 
     Attributes:
         mean: Masses, first moments and offsets, shape (nx,).
-        held: Links that are at a bound.
+        at_bounds: Links that are at a bound.
     """
 
     mean: Array
-    held: tuple[str, ...]
+    at_bounds: tuple[str, ...]
 
 
 def consistent(robot: Robot, found: Estimate) -> Consistent:
@@ -80,8 +80,8 @@ def consistent(robot: Robot, found: Estimate) -> Consistent:
         )
     moved = found.moved + scale * step
     tight = np.array(links)[rows @ moved > limits - TIGHT]
-    held = tuple(dict.fromkeys(tight.tolist()))
-    return Consistent(belief.mean + belief.root @ moved, held)
+    at_bounds = tuple(dict.fromkeys(tight.tolist()))
+    return Consistent(belief.mean + belief.root @ moved, at_bounds)
 
 
 def new_inertials(

@@ -14,6 +14,7 @@ from equipoise.identification.statics import (
     PER_LINK,
     MeasuredPoses,
     StandingFrames,
+    centre_of_pressure,
     offset_columns,
     total_com,
     total_wrench,
@@ -28,11 +29,11 @@ class Reduction(NamedTuple):
     """Reduction of an RMS error.
 
     Attributes:
-        share: Fraction of the error; negative if it grows.
+        fraction: Fraction of the error; negative if it grows.
         interval: 95 % interval of this fraction.
     """
 
-    share: float
+    fraction: float
     interval: tuple[float, float]
 
     @property
@@ -144,10 +145,12 @@ def cop_errors(
     soles that are not level; ``mean`` are masses, first moments and offsets, (nx,).
     """
     offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
-    total = total_wrench(frames, poses) - offsets
-    measured = np.stack([-total[:, 4], total[:, 3]], axis=1) / total[:, 2:3]
+    total = total_wrench(frames.sole_in_level, poses.wrenches) - offsets
+    measured = centre_of_pressure(total)
     centre = total_com(frames, mean)
-    return np.asarray(centre[:, :2] - centre[:, 2:] * level.leaning(total) - measured)
+    return np.asarray(
+        centre[:, :2] - centre[:, 2:] * level.expected_tilt(total) - measured
+    )
 
 
 def _reduction(before: Array, after: Array, seed: int) -> Reduction:
@@ -159,8 +162,8 @@ def _reduction(before: Array, after: Array, seed: int) -> Reduction:
     ]
     ratio = np.sqrt(squares[1] / np.maximum(squares[0], 1e-300))
     low, high = np.quantile(1.0 - ratio, [CHANCE / 2.0, 1.0 - CHANCE / 2.0])
-    share = 1.0 - _rms(after) / max(_rms(before), 1e-300)
-    return Reduction(share, (float(low), float(high)))
+    fraction = 1.0 - _rms(after) / max(_rms(before), 1e-300)
+    return Reduction(fraction, (float(low), float(high)))
 
 
 def _rms(errors: Array) -> float:

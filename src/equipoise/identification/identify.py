@@ -15,13 +15,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate, identifiability
 from equipoise.identification.held_out import held_out
-from equipoise.identification.identified import (
-    WIDTH_95,
-    Identified,
-    links_found,
-    offset_sum_found,
-    offsets_found,
-)
+from equipoise.identification.identified import Identified
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,
@@ -59,7 +53,7 @@ FEWEST = 3
 SURPRISE = 3.0
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
-MISFITS = {"sideways": "lateral forces", "upright": "weight and tipping torques"}
+MISFITS = {"lateral": "lateral forces", "vertical": "weight and tipping torques"}
 
 
 def identify(
@@ -143,7 +137,7 @@ def identify_poses(
     robot = poses.robot
     noise, prior = noise or SensorNoise(), prior or default_prior(robot)
     frames = standing_frames(robot, poses.q)
-    _check_enough(poses, frames.link_position)
+    _check_enough(poses, frames.link_arms[..., 0])
     check_standing(frames)
     belief = prior_belief(robot, prior)
     system = equations(frames, poses)
@@ -161,27 +155,17 @@ def identify_poses(
     found = estimate(system, covariance, belief)
     possible = consistent(robot, found)
     checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
-    offsets, offsets_95 = offsets_found(found, possible.mean)
-    offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)
     inertials = new_inertials(robot, possible.mean, belief.links)
-    masses = np.arange(0, PER_LINK * len(belief.links), PER_LINK)
-    variance = found.covariance[np.ix_(masses, masses)].sum()
     return Identified(
         original=robot,
         robot=robot.with_inertials(inertials),
         poses=poses,
-        links=links_found(robot, found, possible.mean),
-        offsets=offsets,
-        offsets_95=offsets_95,
-        offset_sum=offset_sum,
-        offset_sum_95=offset_sum_95,
-        mass=float(possible.mean[masses].sum()),
-        mass_95=float(WIDTH_95 * np.sqrt(variance)),
+        parameters=possible.mean,
         estimate=found,
         level=level,
-        can_tell=identifiability(frames, found),
+        identifiability=identifiability(frames, found),
         held_out=checked,
-        held_links=possible.held,
+        links_at_bounds=possible.at_bounds,
         notices=(*notices, *_remarks(found, level, possible)),
     )
 
@@ -227,13 +211,13 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
             f"the robot weighs {100 * abs(heavier):.1f} % "
             f"{'more' if heavier > 0.0 else 'less'} than its model, whose total mass "
             f"was assumed to have a standard deviation of {100 * deviation:.1f} %: "
-            "assume a larger one (--mass-std)"
+            "assume a larger one (prior.mass_std_fraction)"
         )
-    if level.sideways > 0.0:
+    if level.lateral_force > 0.0:
         remarks.append(
-            f"each foot's lateral forces have errors of {level.sideways:.1f} N (one "
-            "standard deviation) beyond what a tilt of the soles explains: sensor "
-            "errors, or offsets larger than assumed (--offset-std)"
+            f"each foot's lateral forces have errors of {level.lateral_force:.1f} N "
+            "(one standard deviation) beyond what a tilt of the soles explains: sensor "
+            "errors, or offsets larger than assumed (prior.lateral_force_std)"
         )
     for name, scale in found.noise_scale._asdict().items():
         if scale > 1.0:
@@ -245,7 +229,7 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
     if len(outliers):
         named = ", ".join(str(row) for row in outliers[:8])
         remarks.append(f"poses that do not fit the others count less: {named}")
-    if possible.held:
-        names = ", ".join(possible.held)
+    if possible.at_bounds:
+        names = ", ".join(possible.at_bounds)
         remarks.append(f"at the bounds of what is physically possible: {names}")
     return tuple(remarks)

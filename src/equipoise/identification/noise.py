@@ -31,6 +31,7 @@ from equipoise.identification.statics import (
     cross_matrix,
     offset_columns,
     total_com,
+    wrench_transform,
 )
 from equipoise.robot.description import STANDARD_GRAVITY
 
@@ -86,7 +87,7 @@ def covariances(
     variance = np.repeat([noise.force**2, noise.torque**2], 3)
     total = np.zeros((len(poses), WRENCH, WRENCH))
     for side in FEET:
-        transform = frames.sole_wrench_transform(side)
+        transform = wrench_transform(frames.sole_in_level[side])
         of_sample = transform * variance @ np.swapaxes(transform, 1, 2)
         total += of_sample / poses.samples[:, None, None]
     if noise.joint > 0.0:
@@ -140,7 +141,7 @@ def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
             force += turned
             torque -= pin.skew(twist) @ turn + pin.skew(push) @ move
             torque += pin.skew(pose[:3, 3] - middle) @ turned
-        to_level = frames.sole_rotation["left"][row] @ placed[0][:3, :3].T
+        to_level = frames.sole_in_level["left"][row, :3, :3] @ placed[0][:3, :3].T
         levers[row] = np.concatenate([to_level @ force, to_level @ torque])
     return levers
 
@@ -150,11 +151,11 @@ class Level(NamedTuple):
 
     Attributes:
         tilt: Tilt of up against the soles' mean normal, in x and in y [rad].
-        sideways: Each foot's lateral forces beyond a tilt [N].
+        lateral_force: Each foot's lateral forces beyond a tilt [N].
     """
 
     tilt: float
-    sideways: float
+    lateral_force: float
 
     def covariances(self, frames: StandingFrames, values: Array) -> Array:
         """Return what this adds to the equations' covariances, shape (n, 6, 6).
@@ -166,16 +167,16 @@ class Level(NamedTuple):
     def added(self, tilting: Array, pushing: Array) -> Array:
         """Return the same from the two levers."""
         added: Array = self.tilt**2 * tilting @ np.swapaxes(tilting, 1, 2)
-        added += self.sideways**2 * pushing @ np.swapaxes(pushing, 1, 2)
+        added += self.lateral_force**2 * pushing @ np.swapaxes(pushing, 1, 2)
         return added
 
-    def leaning(self, total: Array) -> Array:
+    def expected_tilt(self, total: Array) -> Array:
         """Return the expected tilt of up in x and y [rad], shape (n, 2).
 
         ``total`` are wrenches of the ground without offsets [N, Nm], shape (n, 6).
         """
         tilted = (self.tilt * total[:, 2:3]) ** 2
-        believed = tilted / np.maximum(tilted + 2.0 * self.sideways**2, 1e-300)
+        believed = tilted / np.maximum(tilted + 2.0 * self.lateral_force**2, 1e-300)
         return np.asarray(believed * total[:, :2] / total[:, 2:3])
 
 
@@ -200,7 +201,7 @@ def lateral_lever(frames: StandingFrames) -> Array:
     """
     columns = offset_columns(frames).reshape(-1, WRENCH, len(FEET), PER_FOOT)
     columns = columns[..., [0, 1, 5]]
-    left, right = (frames.sole_position[side] for side in FEET)
+    left, right = (frames.sole_in_level[side][:, :3, 3] for side in FEET)
     half = 0.5 * np.linalg.norm(left - right, axis=1)
     columns[..., 2] *= half[:, None, None]
     return columns.reshape(-1, WRENCH, 3 * len(FEET))
@@ -239,17 +240,17 @@ def level_of_soles(
     ]
     level, times = max(causes, key=poses.penalised)
     for _ in range(ROUNDS):
-        forces = {0.0, *(level.sideways * step for step in STEPS)}
+        forces = {0.0, *(level.lateral_force * step for step in STEPS)}
         noises = {max(1.0, times * step) for step in NOISE_STEPS}
         causes = [
-            (level._replace(sideways=force), more)
+            (level._replace(lateral_force=force), more)
             for force, more in product(sorted(forces), sorted(noises))
         ]
         level, times = max(causes, key=poses.penalised)
         values = belief.mean + belief.root @ poses.fit(level, times)[1]
         poses = poses._replace(tilting=tilt_lever(frames, values)[few])
     taken = level
-    if noise.level is None and level.sideways == 0.0:
+    if noise.level is None and level.lateral_force == 0.0:
         taken = level._replace(tilt=TILT_ALLOWANCE * level.tilt)
     return level, covariance + taken.covariances(frames, values)
 
@@ -275,7 +276,7 @@ class _Evidence(NamedTuple):
         """Return the log evidence less a BIC penalty for each cause."""
         level, times = causes
         penalty = 0.5 * float(np.log(WRENCH * len(self.covariance)))
-        number = (level.sideways > 0.0) + (times > 1.0)
+        number = (level.lateral_force > 0.0) + (times > 1.0)
         return self.fit(level, times)[0] - penalty * number
 
     def fit(self, level: Level, times: float) -> tuple[float, Array]:

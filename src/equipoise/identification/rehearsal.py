@@ -16,7 +16,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
-from equipoise.identification.estimate import Estimate, estimate, link_deviations
+from equipoise.identification.estimate import Estimate, estimate, link_com_deviations
 from equipoise.identification.identified import WIDTH_95
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.noise import SensorNoise, covariances, level_of_soles
@@ -114,8 +114,8 @@ def draw_truth(
     rng = np.random.default_rng(seed)
     belief = prior_belief(robot, prior)
     links = belief.mean[: PER_LINK * len(belief.links)].reshape(-1, PER_LINK)
-    away = _cut_normal(rng, (len(links), 3)) * prior.com
-    ratio = 1.0 + _cut_normal(rng, (len(links), 1)) * prior.mass_share
+    away = _cut_normal(rng, (len(links), 3)) * prior.com_std
+    ratio = 1.0 + _cut_normal(rng, (len(links), 1)) * prior.mass_std_fraction
     mass = np.maximum(ratio, LEAST_MASS) * links[:, :1]
     moment = mass * (links[:, 1:] / links[:, :1] + away)
     deviations = np.diag(belief.root)[links.size :]
@@ -300,14 +300,14 @@ def rehearse(
     for _ in range(repetitions):
         truth = draw_truth(robot, prior, rng)
         stood = stand_in_poses(robot, truth, q, feet, encoders, rng)
-        found = known_after(stood.poses, noise, belief)
+        found = estimate_from_poses(stood.poses, noise, belief)
         scores.append(score(frames, found, truth))
         kept.append(len(stood.rows) / len(q))
     return Rehearsal(tuple(scores), float(np.mean(kept)))
 
 
 @one_thread
-def known_after(
+def estimate_from_poses(
     poses: MeasuredPoses, noise: SensorNoise, belief: PriorBelief
 ) -> Estimate:
     """Return the estimate from poses on soft ground."""
@@ -328,7 +328,7 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
         values[:count].reshape(-1, PER_LINK) for values in (found.mean, truth.values)
     )
     errors = links[:, 1:] / links[:, :1] - right[:, 1:] / right[:, :1]
-    deviations = np.array([own.after for own in link_deviations(found)])
+    deviations = link_com_deviations(found.mean, found.covariance)
     deviation = np.sqrt(np.diag(found.covariance))
     inside = np.abs(found.mean - truth.values) <= WIDTH_95 * deviation
     return Score(

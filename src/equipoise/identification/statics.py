@@ -109,30 +109,16 @@ class StandingFrames:
 
     Attributes:
         link_names: Links that have mass, nl of them.
-        link_rotation: From link to level axes, shape (n, nl, 3, 3).
-        link_position: Origins of the links [m], shape (n, nl, 3).
-        sole_rotation: From sole to level axes, by side, shape (n, 3, 3).
-        sole_position: Origins of the soles [m], by side, shape (n, 3).
+        link_arms: [p_l, R_l], a link's origin [m] and its axes: the first moments h_l
+            for unit parameters, shape (n, nl, 3, 4).
+        sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
         tilt: Angle between the soles' normals [rad], shape (n,).
     """
 
     link_names: tuple[str, ...]
-    link_rotation: Array
-    link_position: Array
-    sole_rotation: dict[Side, Array]
-    sole_position: dict[Side, Array]
+    link_arms: Array
+    sole_in_level: dict[Side, Array]
     tilt: Array
-
-    @property
-    def link_arms(self) -> Array:
-        """[p_l, R_l]: the first moments h_l for unit parameters, (n, nl, 3, 4)."""
-        return np.concatenate(
-            [self.link_position[..., None], self.link_rotation], axis=3
-        )
-
-    def sole_wrench_transform(self, side: Side) -> Array:
-        """Return X_s, which maps wrenches from sole to level frame, (n, 6, 6)."""
-        return wrench_transform(self.sole_rotation[side], self.sole_position[side])
 
 
 def links_with_mass(robot: Robot) -> tuple[str, ...]:
@@ -172,16 +158,20 @@ def standing_frames(robot: Robot, q: Array) -> StandingFrames:
         poses[row] = np.array(by_joint) @ places
     level = level_frames(poses[:, -2], poses[:, -1])
     poses = np.linalg.inv(level)[:, None] @ poses
-    normals = poses[:, -2:, :3, 2]
-    turn = np.linalg.norm(np.cross(normals[:, 0], normals[:, 1]), axis=1)
+    soles_in_level = {side: poses[:, at - 2] for at, side in enumerate(FEET)}
     return StandingFrames(
         names,
-        poses[:, :-2, :3, :3],
-        poses[:, :-2, :3, 3],
-        {side: poses[:, at - 2, :3, :3] for at, side in enumerate(FEET)},
-        {side: poses[:, at - 2, :3, 3] for at, side in enumerate(FEET)},
-        np.asarray(np.arcsin(np.clip(turn, 0.0, 1.0))),
+        poses[:, :-2, :3][..., [3, 0, 1, 2]],
+        soles_in_level,
+        sole_tilt(soles_in_level),
     )
+
+
+def sole_tilt(soles: Mapping[Side, Array]) -> Array:
+    """Return the angle between the normals of both soles [rad], shape (n,)."""
+    left, right = (soles[side][:, :3, 2] for side in FEET)
+    turn = np.linalg.norm(np.cross(left, right), axis=1)
+    return np.asarray(np.arctan2(turn, np.einsum("ni,ni->n", left, right)))
 
 
 def check_standing(frames: StandingFrames) -> None:
@@ -234,7 +224,10 @@ def equations(
     frames: StandingFrames, poses: MeasuredPoses, gravity: float = STANDARD_GRAVITY
 ) -> Equations:
     """Return the equations of measured poses; gravity in [m/s²]."""
-    return Equations(balance_matrix(frames, gravity), total_wrench(frames, poses))
+    return Equations(
+        balance_matrix(frames, gravity),
+        total_wrench(frames.sole_in_level, poses.wrenches),
+    )
 
 
 def balance_matrix(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
@@ -243,22 +236,41 @@ def balance_matrix(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) ->
     return np.concatenate(columns, axis=2)
 
 
-def total_wrench(frames: StandingFrames, poses: MeasuredPoses) -> Array:
-    """Return the sum of both measured wrenches in the level frame [N, Nm], (n, 6)."""
-    total = np.zeros((len(poses), WRENCH))
+def total_wrench(
+    sole_in_level: Mapping[Side, Array], wrenches: Mapping[Side, Array]
+) -> Array:
+    """Return the sum of both feet's wrenches in the level frame [N, Nm], (n, 6).
+
+    Args:
+        sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
+        wrenches: Wrenches about and in the soles' frames [N, Nm], by side, (n, 6).
+    """
+    total = np.zeros((len(wrenches[FEET[0]]), WRENCH))
     for side in FEET:
-        transform = frames.sole_wrench_transform(side)
-        total += np.einsum("nij,nj->ni", transform, poses.wrenches[side])
+        turn, place = sole_in_level[side][:, :3, :3], sole_in_level[side][:, :3, 3]
+        force = np.einsum("nij,nj->ni", turn, wrenches[side][:, :3])
+        total[:, :3] += force
+        total[:, 3:] += np.einsum("nij,nj->ni", turn, wrenches[side][:, 3:])
+        total[:, 3:] += np.cross(place, force)
     return total
+
+
+def centre_of_pressure(wrench: Array) -> Array:
+    """Return where wrenches have no horizontal torque in z = 0 [m], shape (n, 2).
+
+    Zero where the force does not point upward.
+    """
+    pushed = wrench[:, 2] > 0.0
+    upward = np.where(pushed, wrench[:, 2], 1.0)[:, None]
+    point = np.stack([-wrench[:, 4], wrench[:, 3]], axis=1) / upward
+    return np.where(pushed[:, None], point, 0.0)
 
 
 def total_com(frames: StandingFrames, mean: Array) -> Array:
     """Return the centre of mass in the level frame [m], shape (n, 3)."""
     links = mean[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
-    moment = np.einsum("nli,l->ni", frames.link_position, links[:, 0])
-    moment += np.einsum("nlij,lj->ni", frames.link_rotation, links[:, 1:])
-    centre: Array = moment / links[:, 0].sum()
-    return centre
+    moment = np.einsum("nlij,lj->ni", frames.link_arms, links)
+    return np.asarray(moment / links[:, 0].sum())
 
 
 def com_gradient(link_arms: Array, mean: Array) -> Array:
@@ -283,36 +295,32 @@ def com_gradient(link_arms: Array, mean: Array) -> Array:
 
 def link_columns(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
     """Return the ground's wrench for unit masses and moments, shape (n, 6, 4 nl)."""
-    n, links = frames.link_position.shape[:2]
+    n, links = frames.link_arms.shape[:2]
     columns = np.zeros((n, WRENCH, links, PER_LINK))
     columns[:, 2, :, 0] = gravity
-    arms = frames.link_arms
-    columns[:, 3] = gravity * arms[:, :, 1]
-    columns[:, 4] = -gravity * arms[:, :, 0]
+    columns[:, 3] = gravity * frames.link_arms[:, :, 1]
+    columns[:, 4] = -gravity * frames.link_arms[:, :, 0]
     return columns.reshape(n, WRENCH, links * PER_LINK)
 
 
 def offset_columns(frames: StandingFrames) -> Array:
     """Return the sum of wrenches for unit sensor offsets, shape (n, 6, 12)."""
-    return np.concatenate([frames.sole_wrench_transform(side) for side in FEET], axis=2)
+    soles = frames.sole_in_level
+    return np.concatenate([wrench_transform(soles[side]) for side in FEET], axis=2)
 
 
-def wrench_transform(rotation: Array, position: Array) -> Array:
-    """Return transforms of wrenches, force first, from a frame to another, (n, 6, 6).
+def wrench_transform(transform: Array) -> Array:
+    """Return X, which maps wrenches (force first) as transforms map points, (n, 6, 6).
 
-    Args:
-        rotation: From its axes to the other's, shape (n, 3, 3).
-        position: Its origin in the other [m], shape (n, 3).
+    ``transform`` has shape (n, 4, 4).
     """
-    transform = np.zeros((len(rotation), WRENCH, WRENCH))
-    transform[:, :3, :3] = transform[:, 3:, 3:] = rotation
-    transform[:, 3:, :3] = cross_matrix(position) @ rotation
-    return transform
+    rotation = transform[:, :3, :3]
+    wrench = np.zeros((len(rotation), WRENCH, WRENCH))
+    wrench[:, :3, :3] = wrench[:, 3:, 3:] = rotation
+    wrench[:, 3:, :3] = cross_matrix(transform[:, :3, 3]) @ rotation
+    return wrench
 
 
 def cross_matrix(vectors: Array) -> Array:
     """Return [v]×, with [v]× u = v × u, shape (…, 3, 3)."""
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    zero = np.zeros_like(x)
-    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+    return np.swapaxes(np.cross(vectors[..., None, :], np.eye(3)), -1, -2)

@@ -96,7 +96,9 @@ def test_margin_grows_with_doubt() -> None:
     prior = default_prior(robot)
     margins = [
         default_margin(
-            robot, polygon, replace(prior, com=0.008 * scale, mass_share=0.05 * scale)
+            robot,
+            polygon,
+            replace(prior, com=0.008 * scale, mass_std_fraction=0.05 * scale),
         )
         for scale in (0.1, 1.0, 1.9, 300.0)
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.statics import FEET, level_frames
+from equipoise.identification.statics import FEET, level_frames, sole_tilt
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
@@ -52,41 +52,12 @@ def sole_views(robot: Robot, q: Array) -> SoleViews:
     centre = np.asarray(com(robot, q), dtype=np.float64)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
     inverse = np.linalg.inv(level_frames(soles["left"], soles["right"]))
-    normals = [soles[side][:, :3, 2] for side in FEET]
-    turn = np.linalg.norm(np.cross(normals[0], normals[1]), axis=1)
-    upright = np.einsum("ni,ni->n", normals[0], normals[1])
     return SoleViews(
         _moved(inverse, centre),
         {side: _moved(np.linalg.inv(pose), centre) for side, pose in soles.items()},
         {side: inverse @ pose for side, pose in soles.items()},
-        np.asarray(np.arctan2(turn, upright)),
+        sole_tilt(soles),
     )
-
-
-def total_wrench(views: SoleViews, wrenches: Mapping[Side, Array]) -> Array:
-    """Return the sum of both feet's wrenches in the level frame [N, Nm], (n, 6).
-
-    ``wrenches`` are about and in the soles' frames [N, Nm], by side, shape (n, 6).
-    """
-    total = np.zeros((len(views.tilt), 6))
-    for side in FEET:
-        turn = views.sole_in_level[side][:, :3, :3]
-        force = np.einsum("nij,nj->ni", turn, wrenches[side][:, :3])
-        total[:, :3] += force
-        total[:, 3:] += np.einsum("nij,nj->ni", turn, wrenches[side][:, 3:])
-        total[:, 3:] += np.cross(views.sole_in_level[side][:, :3, 3], force)
-    return total
-
-
-def centre_of_pressure(wrench: Array) -> Array:
-    """Return where wrenches have no horizontal torque in z = 0 [m], shape (n, 2).
-
-    Zero where the force does not point upward.
-    """
-    pushed = wrench[:, 2] > 0.0
-    upward = np.where(pushed, wrench[:, 2], 1.0)[:, None]
-    point = np.stack([-wrench[:, 4], wrench[:, 3]], axis=1) / upward
-    return np.where(pushed[:, None], point, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

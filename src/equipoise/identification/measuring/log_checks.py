@@ -10,8 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
-from equipoise.identification.measuring.balance_series import centre_of_pressure
-from equipoise.identification.statics import FEET
+from equipoise.identification.statics import FEET, centre_of_pressure
 from equipoise.log.recordings.match_to_robot import degrees_reason, slides
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.anatomy.geometry import signed_distance

@@ -13,12 +13,15 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
-    centre_of_pressure,
     sliding,
-    total_wrench,
 )
 from equipoise.identification.noise import SensorNoise
-from equipoise.identification.statics import FEET, MOST_TILT
+from equipoise.identification.statics import (
+    FEET,
+    MOST_TILT,
+    centre_of_pressure,
+    total_wrench,
+)
 from equipoise.robot.description import STANDARD_GRAVITY
 
 # The CoM is still if slower than this fraction of √(g h): 4 mm/s at h = 0.53 m.
@@ -141,7 +144,7 @@ def find_stretches(
         stillness: Thresholds of standing still.
     """
     time, views = log.time, log.views
-    total = total_wrench(views, log.wrenches)
+    total = total_wrench(views.sole_in_level, log.wrenches)
     window = stillness.window_s
     load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
     load = sliding(time, load, window).mean
@@ -262,7 +265,9 @@ def scatter(
     for stretch in stretches:
         rows = stretch.rows
         here = log.views.rows(rows)
-        total = total_wrench(here, {side: log.wrenches[side][rows] for side in FEET})
+        total = total_wrench(
+            here.sole_in_level, {side: log.wrenches[side][rows] for side in FEET}
+        )
         weight = float(total[:, 2].mean())
         centre = sliding(log.time[rows], here.com_in_level, window_s).mean
         total[:, 3] -= weight * centre[:, 1]

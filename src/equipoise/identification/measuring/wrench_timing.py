@@ -13,11 +13,13 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
     SoleViews,
-    centre_of_pressure,
     sliding,
+)
+from equipoise.identification.statics import (
+    FEET,
+    centre_of_pressure,
     total_wrench,
 )
-from equipoise.identification.statics import FEET
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
@@ -195,7 +197,9 @@ def _correlation(
         )
         for side in FEET
     }
-    pressure = _centred(centre_of_pressure(total_wrench(views, shifted)), segment)
+    pressure = _centred(
+        centre_of_pressure(total_wrench(views.sole_in_level, shifted)), segment
+    )
     size = float(np.sqrt(np.sum(pressure**2) * np.sum(expected**2)))
     return float(np.sum(pressure * expected)) / size if size > 0.0 else 0.0
 

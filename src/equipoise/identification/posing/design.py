@@ -43,6 +43,7 @@ from equipoise.identification.statics import (
     balance_matrix,
     link_columns,
     standing_frames,
+    wrench_transform,
 )
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.stance import sole_pose
@@ -184,7 +185,7 @@ def predicted_poses(
     wrenches = {}
     for side, fraction in zip(FEET, (left, 1.0 - left), strict=True):
         carried = (fraction[:, None] * total)[..., None]
-        transform = frames.sole_wrench_transform(side)
+        transform = wrench_transform(frames.sole_in_level[side])
         wrenches[side] = np.linalg.solve(transform, carried)[..., 0]
     return MeasuredPoses(robot, q, wrenches, np.array(samples))
 
