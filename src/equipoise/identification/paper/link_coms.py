@@ -45,24 +45,6 @@ RANK_TOLERANCE = 1e-10
 OPEN = 1e-6
 
 
-class RemainingCom(NamedTuple):
-    """CoM of all that the feet carry: r_w along X, l_w from the ankle; U [m]."""
-
-    r: float
-    l: float  # noqa: E741
-    ankle_height: float
-
-    @property
-    def distance(self) -> float:
-        """Distance from P, t of Eq. (25) and (32)–(33) of [Muscolo2017] [m]."""
-        return float(np.hypot(self.r, self.l + self.ankle_height))
-
-    @property
-    def angle(self) -> float:
-        """Angle from the vertical, χ of Eq. (25) and (32)–(33) [rad]."""
-        return float(np.arctan2(self.r, self.l + self.ankle_height))
-
-
 @dataclass(frozen=True, eq=False)
 class Chain:
     """Feet and n links above them, one carried by the other.
@@ -146,18 +128,16 @@ class Chain:
         return np.asarray((moment + feet) / self.mass)
 
 
-def remaining_com(feet: Feet, mass: float, com: ArrayLike) -> RemainingCom:
-    """Return the CoM of what the feet carry, Eq. (23), (30), (31) of [Muscolo2017].
+def remaining_com(feet: Feet, mass: float, com: ArrayLike) -> tuple[float, float]:
+    """Return (r_w, l_w) of what the feet carry, Eq. (23), (30), (31) [m].
 
-    From the mass of the robot with its feet, m₂ [kg], and X and Z of its CoM [m].
+    From the mass of the robot with its feet, m₂ [kg], and X and Z of its CoM [m]; r_w
+    is along X, l_w above the ankle.
     """
-    x, z = np.asarray(com, dtype=np.float64)
+    x, z = np.asarray(com, dtype=np.float64).tolist()
     carried = mass - feet.mass  # Eq. (18)
-    return RemainingCom(
-        r=float((x * mass - feet.mass * feet.r) / carried),  # Eq. (23)
-        l=float((z * mass - feet.mass * feet.l) / carried - feet.ankle_height),
-        ankle_height=feet.ankle_height,
-    )
+    r = (x * mass - feet.mass * feet.r) / carried  # Eq. (23)
+    return r, (z * mass - feet.mass * feet.l) / carried - feet.ankle_height
 
 
 class LinkComs(NamedTuple):
@@ -176,11 +156,6 @@ class LinkComs(NamedTuple):
     determined: NDArray[np.bool_]
     rank: int
     residual: float
-
-
-def poses_needed(links: int, *, com_known: bool) -> int:
-    """Return the number of poses for n links; compare Eq. (21) of [Muscolo2017]."""
-    return links if com_known else 2 * links
 
 
 def links_from_com(chain: Chain, angles: ArrayLike, com: ArrayLike) -> LinkComs:
@@ -287,15 +262,15 @@ def planar_right(
     m_b, m_c = _masses(chain)
     l_a, length = chain.feet.ankle_height, float(chain.lengths[0])
     m_w = chain.carried
-    w_b = remaining_com(chain.feet, chain.mass, com_b)  # Eq. (30)
-    w_c = remaining_com(chain.feet, chain.mass, com_c)  # Eq. (31)
+    r_b, l_b = remaining_com(chain.feet, chain.mass, com_b)  # Eq. (30)
+    r_c, l_c = remaining_com(chain.feet, chain.mass, com_c)  # Eq. (31)
     down = m_c * length
     return np.array(
         [
-            m_w * w_b.r - down * np.sin(theta_b),
-            m_w * (w_b.l + l_a) - m_b * l_a - down * np.cos(theta_b) - m_c * l_a,
-            m_w * w_c.r,
-            m_w * (w_c.l + l_a) - m_b * l_a - m_c * (l_a + length),
+            m_w * r_b - down * np.sin(theta_b),
+            m_w * (l_b + l_a) - m_b * l_a - down * np.cos(theta_b) - m_c * l_a,
+            m_w * r_c,
+            m_w * (l_c + l_a) - m_b * l_a - m_c * (l_a + length),
         ]
     )  # Eq. (39)
 

@@ -51,6 +51,8 @@ FEET: tuple[Side, Side] = ("right", "left")
 # Largest error of a recovered value [mm].
 TOLERANCE = 1e-9
 MM = 1e3
+# Values of Table 1 of [Muscolo2017], which the script recovers [mm].
+PRINTED = {"r_b": 0.0, "l_b": 200.0, "r_c": 0.0, "l_c": 250.0}
 
 
 class PaperRobot(NamedTuple):
@@ -87,7 +89,7 @@ def read_paper_robot(robot: Robot) -> PaperRobot:
     """
     if robot.name != ROBOT:
         raise EquipoiseError(
-            f"the paper's validation (--paper) is for {ROBOT}, not for {robot.name}"
+            f"the paper's validation is for {ROBOT}, not for {robot.name}"
         )
     foot, shin, thigh = (
         _inertial(robot, f"left_{part}") for part in ("foot", "shin", "thigh")
@@ -210,15 +212,6 @@ def _sole_jacobian(robot: Robot, q: Array, side: Side, at: Array) -> Array:
     return jacobian
 
 
-class Printed(NamedTuple):
-    """Values of Table 1 of [Muscolo2017], which the script recovers [mm]."""
-
-    r_b: float = 0.0
-    l_b: float = 200.0
-    r_c: float = 0.0
-    l_c: float = 250.0
-
-
 class PaperRow(NamedTuple):
     """One quantity.
 
@@ -259,15 +252,6 @@ class PaperResult:
         errors = [row.error for row in self.rows if row.error is not None]
         return all(abs(error) <= TOLERANCE for error in errors)
 
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The results as plain data, by way and quantity."""
-        table: dict[str, Any] = {"achieved": self.achieved, "notes": list(self.notes)}
-        for row in self.rows:
-            values = {"paper": row.paper, "ours": row.ours, "error": row.error}
-            table.setdefault(row.way, {})[row.quantity] = values
-        return table
-
 
 def paper_validation(robot: Robot | None = None) -> PaperResult:
     """Recover l_b = 200 mm and l_c = 250 mm in every way.
@@ -294,7 +278,7 @@ def _a_priori(paper: PaperRobot) -> list[PaperRow]:
     l_a, length = chain.feet.ankle_height, float(chain.lengths[0])
     c_b, c_c = np.cos(theta_b), np.cos(theta_c)
     moment_b, moment_c = (
-        chain.carried * (remaining_com(chain.feet, chain.mass, place).l + l_a)
+        chain.carried * (remaining_com(chain.feet, chain.mass, place)[1] + l_a)
         for place in total[1:]
     )
     # Eq. (35) and (37) for r_b = r_c = 0: the script's B, C and det_A.
@@ -307,8 +291,8 @@ def _a_priori(paper: PaperRobot) -> list[PaperRow]:
     l_b, l_c = m_c * (b * c_c - c * c_b) / det, m_b * (c * c_b - b) / det
     return [
         PaperRow("script", "det_A [kg²]", None, float(det)),
-        PaperRow("script", "l_b [mm]", Printed().l_b, MM * float(l_b)),
-        PaperRow("script", "l_c [mm]", Printed().l_c, MM * float(l_c)),
+        PaperRow("script", "l_b [mm]", PRINTED["l_b"], MM * float(l_b)),
+        PaperRow("script", "l_c [mm]", PRINTED["l_c"], MM * float(l_c)),
         PaperRow("closed form", "det A [kg⁴]", None, det_a),
         *_links("closed form", closed),
         *_links("least squares", np.stack([squares.r, squares.l], 1).ravel()),
@@ -319,9 +303,7 @@ def _links(way: str, places: Any) -> list[PaperRow]:
     """Return rows of r_b, l_b, r_c, l_c [m] beside Table 1."""
     return [
         PaperRow(way, f"{name} [mm]", printed, MM * float(place))
-        for (name, printed), place in zip(
-            Printed()._asdict().items(), places, strict=True
-        )
+        for (name, printed), place in zip(PRINTED.items(), places, strict=True)
     ]
 
 
