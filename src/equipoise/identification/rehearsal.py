@@ -6,7 +6,6 @@ in the poses that are to be measured, and are identified from simulated measurem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,6 @@ from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import (
     Prior,
     PriorBelief,
-    default_prior,
     prior_belief,
 )
 from equipoise.identification.statics import (
@@ -218,8 +216,7 @@ def _cut_normal(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
+class Score(NamedTuple):
     """Errors of an estimate where the truth is known.
 
     Attributes:
@@ -233,77 +230,6 @@ class Score:
     before: Array
     after: Array
     covered: dict[str, NDArray[np.bool_]]
-
-
-@dataclass(frozen=True, eq=False)
-class Rehearsal:
-    """Results of identifying many true robots.
-
-    Attributes:
-        scores: One for each true robot.
-        kept: Fraction of the poses in which they stood still.
-    """
-
-    scores: tuple[Score, ...]
-    kept: float
-
-    @property
-    def rms_before(self) -> float:
-        """Error of the model's total CoM in new poses [m]."""
-        return _rms([score.before for score in self.scores])
-
-    @property
-    def rms_after(self) -> float:
-        """The same after identification [m]."""
-        return _rms([score.after for score in self.scores])
-
-    def coverage(self, what: str) -> float:
-        """Return the fraction of 95 % intervals that hold the truth."""
-        return float(np.mean([score.covered[what].mean() for score in self.scores]))
-
-
-def rehearse(
-    robot: Robot,
-    q: Array,
-    new: Array,
-    *,
-    prior: Prior | None = None,
-    feet: FootSensors | None = None,
-    encoders: Encoders | None = None,
-    repetitions: int = 5,
-    seed: int = 0,
-) -> Rehearsal:
-    """Identify robots that differ from their model, in the simulator.
-
-    Args:
-        robot: The model.
-        q: Poses to measure, shape (n, nq).
-        new: Poses in which the CoM is wanted, shape (m, nq).
-        prior: Standard deviations of true robots and their sensors from the model;
-            :func:`default_prior` by default. An offset of zero is known exactly: the
-            sensors were zeroed.
-        feet: Foot sensors; 0.5 N and 0.02 Nm by default.
-        encoders: Encoders; 14 bits by default.
-        repetitions: Number of true robots.
-        seed: Random seed.
-
-    Raises:
-        EquipoiseError: If a true robot stands still in too few of the poses.
-    """
-    rng = np.random.default_rng(seed)
-    prior = default_prior(robot) if prior is None else prior
-    feet = usual_feet() if feet is None else feet
-    encoders = usual_encoders() if encoders is None else encoders
-    noise = noise_of(feet, encoders)
-    belief, frames = prior_belief(robot, prior), standing_frames(robot, new)
-    scores, kept = [], []
-    for _ in range(repetitions):
-        truth = draw_truth(robot, prior, rng)
-        stood = stand_in_poses(robot, truth, q, feet, encoders, rng)
-        found = estimate_from_poses(stood.poses, noise, belief)
-        scores.append(score(frames, found, truth))
-        kept.append(len(stood.rows) / len(q))
-    return Rehearsal(tuple(scores), float(np.mean(kept)))
 
 
 @one_thread
@@ -341,8 +267,3 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
             "offset": inside[count:],
         },
     )
-
-
-def _rms(errors: list[Array]) -> float:
-    squares = [np.mean(np.sum(error**2, axis=1)) for error in errors]
-    return float(np.sqrt(np.mean(squares)))

@@ -143,7 +143,8 @@ def test_every_hold_is_found(humanoid, seed, step, lost, hold_s):
     total = total_wrench(views.sole_in_level, found.poses.wrenches)
     pressed = centre_of_pressure(total) - views.com_in_level[:, :2]
     for at, (stretch, span) in enumerate(zip(found.stretches, made.spans, strict=True)):
-        assert span[0] - 0.3 < stretch.start_s < stretch.end_s < span[1] + 0.3
+        # a move between poses that are nearly alike begins slowly
+        assert span[0] - 0.5 < stretch.start_s < stretch.end_s < span[1] + 0.5
         for side in FEET:
             off = found.poses.wrenches[side][at] - made.wrenches[side][at]
             sigma = 0.5 / np.sqrt(stretch.end - stretch.first)
