@@ -114,6 +114,7 @@ class Identify:
             prior=self._prior(robot),
             seed=self.seed,
         )
+        found = replace(found, notices=tuple(map(_in_shell_words, found.notices)))
         plain = {
             **found.summary(),
             "seed": self.seed,
@@ -206,6 +207,15 @@ def _files(name: str) -> tuple[str, ...]:
     from equipoise.log.summary import SUMMARY_NAME
 
     return (SUMMARY_NAME, REPORT_NAME, name)
+
+
+def _in_shell_words(notice: str) -> str:
+    """Return a notice with options for the names of Python's parameters."""
+    from equipoise.cli.main import SHELL_WORDS
+
+    for in_python, in_the_shell in SHELL_WORDS.items():
+        notice = notice.replace(in_python, in_the_shell)
+    return notice
 
 
 def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:

@@ -196,7 +196,7 @@ def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
         raise EquipoiseError(
             f"all {len(poses)} poses are alike: no link moves by more than "
             f"{1e3 * travel:.1f} mm against the soles, so that no two links can be "
-            "separated; 'equipoise poses' finds better ones"
+            "separated; choose_poses() finds better ones"
         )
 
 

@@ -49,7 +49,7 @@ class Prior:
         """Refuse what is not a standard deviation."""
         for name, value in vars(self).items():
             if not (np.isfinite(value) and value >= 0.0):
-                raise EquipoiseError(f"the prior's {name} is {value:g}; it must be ≥ 0")
+                raise EquipoiseError(f"prior.{name} is {value:g}; it must be ≥ 0")
         if self.com_std == 0.0 or self.mass_std_fraction == 0.0:
             raise EquipoiseError(
                 "a prior whose standard deviations of centres of mass or masses are "

@@ -40,7 +40,7 @@ DOWNWARD = -0.05
 MOST_LATERAL, MUCH_LATERAL = 1.0, 0.2
 # Feet shorter than this fraction of the longest limb are checked as if that long.
 SHORTEST_SOLE = 0.1
-FRAME_HINT = "name the frame that they are in: --wrench-frame NAME=FRAME"
+FRAME_HINT = "name the frame that they are in: wrench_frames={NAME: FRAME}"
 
 
 def check_joint_names(recording: Recording, robot: Robot) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def check_wrenches(
 
 
 def _unit_hint(kind: str, unit: str) -> str:
-    return f"if so, give the unit: --units {kind}={unit}"
+    return f"if so, give the unit: units={{'{kind}': '{unit}'}}"
 
 
 def _check_joint_units(
@@ -248,11 +248,11 @@ def _check_weight(
     if abs(2.0 * ratio - 1.0) <= WEIGHT_TOLERANCE:
         raise EquipoiseError(
             f"{said}: half of it is missing; are both feet, and all sensors of a foot, "
-            "in the log? If the model's mass is wrong: --free-mass"
+            "in the log? If the model's mass is wrong: free_mass=True"
         )
     raise EquipoiseError(
         f"{said}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
-        "model's mass is that wrong: --free-mass"
+        "model's mass is that wrong: free_mass=True"
     )
 
 
