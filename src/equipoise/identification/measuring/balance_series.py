@@ -18,6 +18,8 @@ from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
+Rows = NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class SoleViews:
@@ -36,15 +38,6 @@ class SoleViews:
     com_in_sole: Mapping[Side, Array]
     sole_in_level: Mapping[Side, Array]
     tilt: Array
-
-    def rows(self, at: NDArray[np.int64] | slice) -> SoleViews:
-        """Return some of the rows."""
-        return SoleViews(
-            self.com_in_level[at],
-            {side: own[at] for side, own in self.com_in_sole.items()},
-            {side: own[at] for side, own in self.sole_in_level.items()},
-            self.tilt[at],
-        )
 
 
 def sole_views(robot: Robot, q: Array) -> SoleViews:
@@ -123,3 +116,12 @@ def sliding(time: Array, values: Array, window_s: float) -> Sliding:
     alone = spread <= 1e-12 * count**2 * window_s**2
     slope = np.where(alone, 0.0, lean / np.where(alone, 1.0, spread))
     return Sliding(sum_x / count + middle, slope)
+
+
+def runs(changes: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """Return first rows of runs, and the rows after them, (k,) each.
+
+    ``changes`` says between which of n rows a run ends, shape (n - 1,).
+    """
+    bounds = np.flatnonzero(np.concatenate([[True], changes, [True]]))
+    return bounds[:-1], bounds[1:]

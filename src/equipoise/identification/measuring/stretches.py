@@ -13,6 +13,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
+    runs,
     sliding,
 )
 from equipoise.identification.noise import SensorNoise
@@ -185,9 +186,7 @@ def _long(time: Array, rows: Rows, duration_s: float) -> list[Stretch]:
         return []
     steps = np.diff(time)
     gap = steps > max(GAP_SECONDS, GAP_INTERVALS * float(np.median(steps)))
-    change = np.append(True, (rows[1:] != rows[:-1]) | gap)
-    starts = np.flatnonzero(change)
-    ends = np.append(starts[1:], len(rows))
+    starts, ends = runs((rows[1:] != rows[:-1]) | gap)
     return [
         Stretch(first, end, float(time[first]), float(time[end - 1]))
         for first, end in zip(starts.tolist(), ends.tolist(), strict=True)
@@ -264,16 +263,14 @@ def scatter(
     excess, arms, counts = [], [], []
     for stretch in stretches:
         rows = stretch.rows
-        here = log.views.rows(rows)
-        total = total_wrench(
-            here.sole_in_level, {side: log.wrenches[side][rows] for side in FEET}
-        )
+        soles = {side: log.views.sole_in_level[side][rows] for side in FEET}
+        total = total_wrench(soles, {side: log.wrenches[side][rows] for side in FEET})
         weight = float(total[:, 2].mean())
-        centre = sliding(log.time[rows], here.com_in_level, window_s).mean
+        centre = sliding(log.time[rows], log.views.com_in_level[rows], window_s).mean
         total[:, 3] -= weight * centre[:, 1]
         total[:, 4] += weight * centre[:, 0]
         excess.append(total - total.mean(axis=0))
-        arms.append([here.sole_in_level[side][:, :3, 3].mean(axis=0) for side in FEET])
+        arms.append([soles[side][:, :3, 3].mean(axis=0) for side in FEET])
         counts.append(len(total))
     # rounding errors do not scatter at random: they do not count
     floor = np.repeat([LEAST_FORCE, LEAST_ARM * LEAST_FORCE], 3)
@@ -339,7 +336,8 @@ def correlation_length(pieces: Sequence[Array]) -> float:
     products, counts = np.zeros(longest), np.zeros(longest)
     for piece in centred:
         lags = len(piece)
-        products[:lags] += _lagged_products(piece)
+        spectrum = np.fft.rfft(piece, 2 * lags)  # Σ_i x_i x_{i+k} for every lag k
+        products[:lags] += np.fft.irfft(np.abs(spectrum) ** 2, 2 * lags)[:lags]
         counts[:lags] += np.arange(lags, 0, -1)
     covariance = products / counts
     mean_length = sum(len(piece) for piece in centred) / len(centred)
@@ -360,11 +358,3 @@ def _summed(rho: Array, most: float) -> float:
     ends = np.flatnonzero(np.arange(len(rho)) >= WINDOW * np.maximum(sums, 1.0))
     end = int(ends[0]) if len(ends) else len(rho) - 1
     return float(min(max(sums[end], 1.0), max(most, 1.0)))
-
-
-def _lagged_products(piece: Array) -> Array:
-    """Return Σ_i x_i x_{i+k} for every lag k, shape (n,)."""
-    size = len(piece)
-    spectrum = np.fft.rfft(piece, 2 * size)
-    products: Array = np.fft.irfft(np.abs(spectrum) ** 2, 2 * size)[:size]
-    return products

@@ -12,7 +12,9 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
+    Rows,
     SoleViews,
+    runs,
     sliding,
 )
 from equipoise.identification.statics import (
@@ -44,8 +46,6 @@ SMOOTHING = 0.4
 # chance does once in a hundred times (χ²), with one independent row in each window.
 LEAST_CORRELATION, LEAST_GAIN = 0.9, 6.6
 MOST_ROWS = 20_000
-
-Rows = NDArray[np.int64]
 
 
 def finite_wrenches(recording: Recording, notices: list[str]) -> Recording:
@@ -101,19 +101,15 @@ def _frozen(
 ) -> NDArray[np.bool_]:
     """Return which rows have an old wrench, and another pose than when it was new."""
     frozen = np.zeros(len(recording.time), dtype=np.bool_)
-    change = np.append(True, np.any(own.values[1:] != own.values[:-1], axis=1))
-    starts = np.flatnonzero(change)
-    ends = np.append(starts[1:], len(own.time)) - 1
-    for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
-        if own.time[last] - own.time[first] < FROZEN_SECONDS:
-            continue
-        begin = int(np.searchsorted(recording.time, own.time[first]))
-        end = int(np.searchsorted(recording.time, own.time[last], side="right"))
+    first, end = runs(np.any(own.values[1:] != own.values[:-1], axis=1))
+    since, until = own.time[first], own.time[end - 1]
+    long = until - since >= FROZEN_SECONDS
+    begins = np.searchsorted(recording.time, since[long])
+    ends = np.searchsorted(recording.time, until[long], side="right")
+    for begin, past in zip(begins.tolist(), ends.tolist(), strict=True):
         for centre in views.com_in_sole.values():
-            here = centre[begin:end]
-            if len(here):
-                away = np.linalg.norm(here - here[0], axis=1) > FROZEN_DISTANCE
-                frozen[begin:end] |= np.logical_or.accumulate(away)
+            away = np.linalg.norm(centre[begin:past] - centre[begin:][:1], axis=1)
+            frozen[begin:past] |= np.logical_or.accumulate(away > FROZEN_DISTANCE)
     return frozen
 
 
@@ -135,7 +131,7 @@ def time_offset(log: BalanceSeries) -> float | None:
     centre = sliding(time, once.mean, SMOOTHING).mean[rows]
     expected = centre[:, :2] - acceleration * centre[:, 2:] / STANDARD_GRAVITY
     expected = _centred(expected, segment)
-    here = views.rows(rows)
+    soles = {side: views.sole_in_level[side][rows] for side in FEET}
     smooth = {}
     for side in FEET:
         half = sliding(time, log.wrenches[side], SMOOTHING).mean
@@ -143,7 +139,7 @@ def time_offset(log: BalanceSeries) -> float | None:
     offsets = np.arange(-MOST_OFFSET, MOST_OFFSET + 0.5 * STEP, STEP)
     scores = np.array(
         [
-            _correlation(here, smooth, time, time[rows] + late, expected, segment)
+            _correlation(soles, smooth, time, time[rows] + late, expected, segment)
             for late in offsets
         ]
     )
@@ -172,18 +168,15 @@ def _moving(time: Array, views: SoleViews) -> tuple[Rows, Rows]:
     first = np.searchsorted(time, time - reach, side="left")
     last = np.searchsorted(time, time + reach, side="right")
     good = (steps[last] == steps[first]) & (speed > MOVING)
-    change = np.append(True, good[1:] != good[:-1])
-    number = np.cumsum(change) - 1
-    starts = np.flatnonzero(change)
-    ends = np.append(starts[1:], len(time)) - 1
-    long = time[ends] - time[starts] >= LEAST_SECONDS
+    starts, ends = runs(good[1:] != good[:-1])
+    number = np.repeat(np.arange(len(starts)), ends - starts)
+    long = time[ends - 1] - time[starts] >= LEAST_SECONDS
     rows = np.flatnonzero(good & long[number])[:MOST_ROWS]
-    segment = np.unique(number[rows], return_inverse=True)[1]
-    return np.asarray(rows, dtype=np.int64), np.asarray(segment, dtype=np.int64)
+    return rows, np.unique(number[rows], return_inverse=True)[1]
 
 
 def _correlation(
-    views: SoleViews,
+    sole_in_level: Mapping[Side, Array],
     wrenches: Mapping[Side, Array],
     time: Array,
     taken_at: Array,
@@ -197,9 +190,8 @@ def _correlation(
         )
         for side in FEET
     }
-    pressure = _centred(
-        centre_of_pressure(total_wrench(views.sole_in_level, shifted)), segment
-    )
+    pressure = centre_of_pressure(total_wrench(sole_in_level, shifted))
+    pressure = _centred(pressure, segment)
     size = float(np.sqrt(np.sum(pressure**2) * np.sum(expected**2)))
     return float(np.sum(pressure * expected)) / size if size > 0.0 else 0.0
 

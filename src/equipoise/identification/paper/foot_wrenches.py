@@ -35,7 +35,6 @@ and only if the body turned against gravity. On level ground that is θ ≠ 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,20 +94,6 @@ class Coefficients(NamedTuple):
         return np.array([x, y, height])
 
 
-def internal_torque(
-    *,
-    roll: Iterable[float] = (),
-    pitch: Iterable[float] = (),
-    yaw: Iterable[float] = (),
-) -> Array:
-    """Return M₂, the sum of motor torques by axis [Nm], Eq. (3), shape (3,).
-
-    For joints whose axes stay parallel to those of P. It is not part of the robot's
-    balance: see the top of this file.
-    """
-    return np.array([sum(roll), sum(pitch), sum(yaw)], dtype=np.float64)  # Eq. (3)
-
-
 def total_wrench(foot_0: FootWrench, foot_1: FootWrench) -> tuple[Array, Array]:
     """Return force [N] and moment about P [Nm] of both feet, shape (3,) each."""
     force, moment = np.zeros(3), np.zeros(3)
@@ -135,8 +120,8 @@ def coefficients(
     Args:
         foot_0: Wrench of the ground on foot 0.
         foot_1: Wrench of the ground on foot 1.
-        couple: Moment on the robot from elsewhere than the feet [Nm], shape (3,).
-            :func:`internal_torque` here gives the paper's values, and a wrong CoM.
+        couple: Moment on the robot from elsewhere than the feet [Nm], shape (3,). The
+            sum M₂ of motor torques here gives the paper's values, and a wrong CoM.
 
     Raises:
         ShapeError: If something is not three finite numbers.

@@ -92,40 +92,35 @@ class Chain:
         """Mass of the robot with its feet, m₂ of Eq. (18) of [Muscolo2017] [kg]."""
         return self.feet.mass + self.carried
 
-    def check_angles(self, angles: ArrayLike) -> Array:
-        """Return angles of poses as a finite array of shape (k, n)."""
-        array = np.asarray(angles, dtype=np.float64)
-        if array.ndim != 2 or array.shape[1] != len(self):
-            raise ShapeError(
-                f"angles have shape {array.shape}; a chain of {len(self)} links needs "
-                f"(k, {len(self)})"
-            )
-        if not np.isfinite(array).all():
-            raise ShapeError("angles must be finite")
-        return array
+    def equations(self, angles: ArrayLike) -> tuple[Array, Array]:
+        """Return m₂ (X, Z) as rows for (m r, m l) of links, (k, 2, 2n), and the rest.
 
-    def joints(self, angles: ArrayLike) -> Array:
-        """Return X and Z of each link's lower joint [m], shape (k, n, 2)."""
-        theta = self.check_angles(angles)[:, :-1]
-        steps = self.lengths[:, None] * np.stack([np.sin(theta), np.cos(theta)], -1)
-        joints = np.zeros((len(theta), len(self), 2))
+        Eq. (26)–(27) of [Muscolo2017]; the rest is of shape (k, 2) [kg m]. ``angles``
+        are those of the links from the vertical [rad], shape (k, n).
+        """
+        n, theta = len(self), np.asarray(angles, dtype=np.float64)
+        if theta.ndim != 2 or theta.shape[1] != n:
+            raise ShapeError(
+                f"angles have shape {theta.shape}; a chain of {n} links needs (k, {n})"
+            )
+        if not np.isfinite(theta).all():
+            raise ShapeError("angles must be finite")
+        sin, cos = np.sin(theta), np.cos(theta)
+        rows = np.stack([np.stack([cos, sin], -1), np.stack([-sin, cos], -1)], axis=1)
+        joints = np.zeros((len(theta), n, 2))
         joints[..., 1] = self.feet.ankle_height
-        joints[:, 1:] += np.cumsum(steps, axis=1)
-        return joints
+        joints[:, 1:] += np.cumsum(self.lengths[:, None] * rows[:, 0, :-1, ::-1], 1)
+        feet = self.feet.mass * np.array([self.feet.r, self.feet.l])
+        return rows.reshape(-1, 2, 2 * n), self.masses @ joints + feet
 
     def com(self, angles: ArrayLike, r: ArrayLike, l: ArrayLike) -> Array:  # noqa: E741
         """Return X and Z of the robot's CoM, Eq. (16)–(17) and (26) [m], shape (k, 2).
 
-        ``angles`` are those of the links from the vertical [rad], shape (k, n); ``r``
-        and ``l`` are their CoMs across and along [m], shape (n,).
+        ``r`` and ``l`` are the links' CoMs across and along [m], shape (n,).
         """
-        theta = self.check_angles(angles)
-        across, along = np.asarray(r, np.float64), np.asarray(l, np.float64)
-        sin, cos = np.sin(theta), np.cos(theta)
-        turned = np.stack([along * sin + across * cos, along * cos - across * sin], -1)
-        moment = self.masses @ (self.joints(theta) + turned)  # Eq. (26)
-        feet = self.feet.mass * np.array([self.feet.r, self.feet.l])
-        return np.asarray((moment + feet) / self.mass)
+        rows, rest = self.equations(angles)
+        moments = self.masses[:, None] * np.column_stack([r, l])
+        return np.asarray((rows @ moments.ravel() + rest) / self.mass)
 
 
 def remaining_com(feet: Feet, mass: float, com: ArrayLike) -> tuple[float, float]:
@@ -166,7 +161,7 @@ def links_from_com(chain: Chain, angles: ArrayLike, com: ArrayLike) -> LinkComs:
         angles: Angles of the links from the vertical in k poses [rad], shape (k, n).
         com: X and Z of the robot's CoM in each pose [m], shape (k, 2).
     """
-    blocks, known = _equations(chain, angles)
+    blocks, known = chain.equations(angles)
     place = _rows(com, known.shape, "com")
     right = chain.mass * place - known
     return _solve(chain, blocks.reshape(-1, 2 * len(chain)), right.ravel())
@@ -176,24 +171,13 @@ def links_from_feet(
     chain: Chain, angles: ArrayLike, alpha: ArrayLike, beta: ArrayLike
 ) -> LinkComs:
     """Return the links' CoMs from α [m] and β of each pose, shape (k,)."""
-    blocks, known = _equations(chain, angles)
+    blocks, known = chain.equations(angles)
     start = _rows(alpha, known.shape[:1], "alpha")
     slope = _rows(beta, known.shape[:1], "beta")
     # Eq. (14), X − β Z = α, with X and Z from Eq. (26).
     matrix = blocks[:, 0] - slope[:, None] * blocks[:, 1]
     right = chain.mass * start - known[:, 0] + slope * known[:, 1]
     return _solve(chain, matrix, right)
-
-
-def _equations(chain: Chain, angles: ArrayLike) -> tuple[Array, Array]:
-    """Return m₂ (X, Z) as rows for (m r, m l) of links, (k, 2, 2n), and the rest."""
-    theta = chain.check_angles(angles)
-    sin, cos = np.sin(theta), np.cos(theta)
-    blocks = np.stack(
-        [np.stack([cos, sin], -1), np.stack([-sin, cos], -1)], axis=1
-    ).reshape(len(theta), 2, 2 * len(chain))  # Eq. (26), (27)
-    feet = chain.feet.mass * np.array([chain.feet.r, chain.feet.l])
-    return blocks, chain.masses @ chain.joints(theta) + feet
 
 
 def _solve(chain: Chain, matrix: Array, right: Array) -> LinkComs:

@@ -24,7 +24,6 @@ from equipoise.identification.paper.foot_wrenches import (
     Feet,
     FootWrench,
     coefficients,
-    internal_torque,
     two_pose_com,
 )
 from equipoise.identification.paper.link_coms import (
@@ -34,7 +33,7 @@ from equipoise.identification.paper.link_coms import (
     planar_determinant,
     planar_from_com,
     planar_from_feet,
-    remaining_com,
+    planar_right,
 )
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
@@ -275,15 +274,9 @@ def _a_priori(paper: PaperRobot) -> list[PaperRow]:
     angles = np.array([[0.0, 0.0], [theta_b, theta_b], [0.0, theta_c]])
     # INPUT CONDITION FOR VALIDATION: r = 0 and l_b, l_c of Table 1.
     total = chain.com(angles, [0.0, 0.0], [paper.l_b, paper.l_c])
-    l_a, length = chain.feet.ankle_height, float(chain.lengths[0])
     c_b, c_c = np.cos(theta_b), np.cos(theta_c)
-    moment_b, moment_c = (
-        chain.carried * (remaining_com(chain.feet, chain.mass, place)[1] + l_a)
-        for place in total[1:]
-    )
     # Eq. (35) and (37) for r_b = r_c = 0: the script's B, C and det_A.
-    b = moment_b - m_b * l_a - m_c * length * c_b - m_c * l_a
-    c = moment_c - m_b * l_a - m_c * (l_a + length)
+    _, b, _, c = planar_right(chain, theta_b, total[1], total[2])
     det = m_b * m_c * c_b * (c_c - 1.0)
     closed = planar_from_com(chain, theta_b, theta_c, total[1], total[2])
     squares = links_from_com(chain, angles, total)
@@ -329,7 +322,7 @@ def _from_feet(
         PaperRow("feet", "l_c of thighs and waist [mm]", None, MM * found.l_c),
         *_links("feet", thigh),
     ]
-    added = internal_torque(pitch=still[1].torques.values())
+    added = [0.0, sum(still[1].torques.values()), 0.0]  # M₂ of Eq. (3)
     shifted = coefficients(still[1].foot_0, still[1].foot_1, added)
     return rows, _notes(robot, paper, poses, shifted)
 
