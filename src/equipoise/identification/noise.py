@@ -14,7 +14,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
@@ -33,6 +32,9 @@ from equipoise.identification.statics import (
     total_com,
     wrench_transform,
 )
+from equipoise.kinematics.com import com, com_jacobian
+from equipoise.kinematics.frames import frame_jacobian, frame_pose
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 
 # Floors are not level to better than this [rad]. Where soles are more level, assuming
@@ -102,48 +104,35 @@ def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
     Joints determine where the soles are against the centre of mass, how they are
     turned, and with them the direction of up.
     """
-    robot = poses.robot
-    model, data = robot.model, robot.data
+    robot, q = poses.robot, poses.q
     weight = robot.mass * STANDARD_GRAVITY
-    soles = [robot.soles[side] for side in FEET]
-    links = [model.frames[model.getBodyId(sole.link)] for sole in soles]
-    levers = np.zeros((len(poses), WRENCH, robot.nv - 6))
-    for row, q in enumerate(poses.q):
-        com_jacobian = pin.jacobianCenterOfMass(model, data, q)[:, 6:]
-        pin.computeJointJacobians(model, data, q)
-        placed, turns, moves = [], [], []
-        for link, sole in zip(links, soles, strict=True):
-            joint = int(link.parentJoint)
-            pose = data.oMi[joint] * link.placement
-            pose = np.array(pose.homogeneous) @ sole.transform_sole_to_link
-            jacobian = pin.getJointJacobian(
-                model, data, joint, pin.LOCAL_WORLD_ALIGNED
-            )[:, 6:]
-            arm = pose[:3, 3] - data.oMi[joint].translation
-            placed.append(pose)
-            turns.append(jacobian[3:])
-            moves.append(jacobian[:3] - pin.skew(arm) @ jacobian[3:])
-        up = placed[0][:3, 2] + placed[1][:3, 2]
-        up /= np.linalg.norm(up)
-        middle = 0.5 * (placed[0][:3, 3] + placed[1][:3, 3])
-        tilt = -0.5 * sum(
-            pin.skew(pose[:3, 2]) @ turn
-            for pose, turn in zip(placed, turns, strict=True)
-        )
-        arm = np.array(data.com[0]) - middle
-        force = -weight * tilt
-        torque = -weight * pin.skew(arm) @ tilt
-        torque += weight * pin.skew(up) @ com_jacobian
-        for side, pose, turn, move in zip(FEET, placed, turns, moves, strict=True):
-            wrench = poses.wrenches[side][row]
-            push, twist = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
-            turned = -pin.skew(push) @ turn
-            force += turned
-            torque -= pin.skew(twist) @ turn + pin.skew(push) @ move
-            torque += pin.skew(pose[:3, 3] - middle) @ turned
-        to_level = frames.sole_in_level["left"][row, :3, :3] @ placed[0][:3, :3].T
-        levers[row] = np.concatenate([to_level @ force, to_level @ torque])
-    return levers
+    soles = {side: sole_pose(robot, q, side) for side in FEET}
+    middle = 0.5 * sum(pose[:, :3, 3] for pose in soles.values())
+    up = sum(pose[:, :3, 2] for pose in soles.values())
+    up /= np.linalg.norm(up, axis=1, keepdims=True)
+    tilt = np.zeros((len(q), 3, robot.nv - 6))
+    force, torque = np.zeros_like(tilt), np.zeros_like(tilt)
+    for side, pose in soles.items():
+        link = robot.soles[side].link
+        jacobian = np.asarray(frame_jacobian(robot, q, link))[..., 6:]
+        turn, place = jacobian[:, 3:], pose[:, :3, 3]
+        arm = place - frame_pose(robot, q, link)[:, :3, 3]
+        move = jacobian[:, :3] - cross_matrix(arm) @ turn
+        tilt -= 0.5 * cross_matrix(pose[:, :3, 2]) @ turn
+        wrench = poses.wrenches[side].reshape(-1, 2, 3)
+        push, twist = np.moveaxis(wrench @ np.swapaxes(pose[:, :3, :3], 1, 2), 1, 0)
+        turned = -cross_matrix(push) @ turn
+        force += turned
+        torque -= cross_matrix(twist) @ turn + cross_matrix(push) @ move
+        torque += cross_matrix(place - middle) @ turned
+    force -= weight * tilt
+    torque -= (
+        weight * cross_matrix(np.asarray(com(robot, q) - middle, np.float64)) @ tilt
+    )
+    torque += weight * cross_matrix(up) @ com_jacobian(robot, q)[..., 6:]
+    in_level = frames.sole_in_level["left"][:, :3, :3]
+    to_level = in_level @ np.swapaxes(soles["left"][:, :3, :3], 1, 2)
+    return np.concatenate([to_level @ force, to_level @ torque], axis=1)
 
 
 class Level(NamedTuple):

@@ -140,31 +140,20 @@ def standing_frames(robot: Robot, q: Array) -> StandingFrames:
     """
     model, data = robot.model, robot.data
     names = links_with_mass(robot)
-    frames = [model.frames[model.getBodyId(name)] for name in names]
     soles = [robot.soles[side] for side in FEET]
-    sole_frames = [model.frames[model.getBodyId(sole.link)] for sole in soles]
-    joints = [int(frame.parentJoint) for frame in (*frames, *sole_frames)]
-    places = np.array(
-        [np.array(frame.placement.homogeneous) for frame in frames]
-        + [
-            np.array(frame.placement.homogeneous) @ sole.transform_sole_to_link
-            for frame, sole in zip(sole_frames, soles, strict=True)
-        ]
-    ).reshape(-1, 4, 4)
-    poses = np.zeros((len(q), len(joints), 4, 4))
+    ids = [robot.frame_id(name) for name in (*names, *(sole.link for sole in soles))]
+    joints = [int(model.frames[at].parentJoint) for at in ids]
+    places = np.array([model.frames[at].placement.homogeneous for at in ids])
+    places[-2:] @= [sole.transform_sole_to_link for sole in soles]
+    poses = np.zeros((len(q), len(ids), 4, 4))
     for row, configuration in enumerate(q):
         pin.forwardKinematics(model, data, configuration)
-        by_joint = [data.oMi[joint].homogeneous for joint in joints]
-        poses[row] = np.array(by_joint) @ places
-    level = level_frames(poses[:, -2], poses[:, -1])
-    poses = np.linalg.inv(level)[:, None] @ poses
+        poses[row] = np.array([data.oMi[joint].homogeneous for joint in joints])
+    poses = poses @ places
+    poses = np.linalg.inv(level_frames(poses[:, -2], poses[:, -1]))[:, None] @ poses
     soles_in_level = {side: poses[:, at - 2] for at, side in enumerate(FEET)}
-    return StandingFrames(
-        names,
-        poses[:, :-2, :3][..., [3, 0, 1, 2]],
-        soles_in_level,
-        sole_tilt(soles_in_level),
-    )
+    arms = poses[:, :-2, :3, [3, 0, 1, 2]]
+    return StandingFrames(names, arms, soles_in_level, sole_tilt(soles_in_level))
 
 
 def sole_tilt(soles: Mapping[Side, Array]) -> Array:
@@ -220,19 +209,17 @@ class Equations(NamedTuple):
         return Equations(self.matrix[rows], self.right[rows])
 
 
-def equations(
-    frames: StandingFrames, poses: MeasuredPoses, gravity: float = STANDARD_GRAVITY
-) -> Equations:
-    """Return the equations of measured poses; gravity in [m/s²]."""
+def equations(frames: StandingFrames, poses: MeasuredPoses) -> Equations:
+    """Return the equations of measured poses."""
     return Equations(
-        balance_matrix(frames, gravity),
+        balance_matrix(frames),
         total_wrench(frames.sole_in_level, poses.wrenches),
     )
 
 
-def balance_matrix(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
+def balance_matrix(frames: StandingFrames) -> Array:
     """Return A: columns of the links, then of the sensors, shape (n, 6, nx)."""
-    columns = [link_columns(frames, gravity), offset_columns(frames)]
+    columns = [link_columns(frames), offset_columns(frames)]
     return np.concatenate(columns, axis=2)
 
 
@@ -293,13 +280,13 @@ def com_gradient(link_arms: Array, mean: Array) -> Array:
     return gradient
 
 
-def link_columns(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
+def link_columns(frames: StandingFrames) -> Array:
     """Return the ground's wrench for unit masses and moments, shape (n, 6, 4 nl)."""
     n, links = frames.link_arms.shape[:2]
     columns = np.zeros((n, WRENCH, links, PER_LINK))
-    columns[:, 2, :, 0] = gravity
-    columns[:, 3] = gravity * frames.link_arms[:, :, 1]
-    columns[:, 4] = -gravity * frames.link_arms[:, :, 0]
+    columns[:, 2, :, 0] = STANDARD_GRAVITY
+    columns[:, 3] = STANDARD_GRAVITY * frames.link_arms[:, :, 1]
+    columns[:, 4] = -STANDARD_GRAVITY * frames.link_arms[:, :, 0]
     return columns.reshape(n, WRENCH, links * PER_LINK)
 
 

@@ -49,8 +49,8 @@ def test_standing_touches_nothing(robot: eq.Robot) -> None:
         assert parents[second] != first
 
 
-def test_quick_look_is_exact(g1_urdf: Path) -> None:
-    """Balls around the shapes rule nothing out that touches."""
+def test_free_poses_touch_nothing(g1_urdf: Path) -> None:
+    """Poses are free where no pair of links touches."""
     robot = eq.load(g1_urdf)
     found = self_collision(robot)
     q = random_postures(robot, 40)
