@@ -110,7 +110,7 @@ class Identified:
     def links(self) -> tuple[LinkFound, ...]:
         """Every link with mass."""
         estimate = self.estimate
-        masses_95 = self._half_widths[: -len(FEET) * PER_FOOT : PER_LINK]
+        masses_95 = WIDTH_95 * np.sqrt(np.diag(estimate.covariance)[::PER_LINK])
         coms_95 = WIDTH_95 * link_com_deviations(estimate.mean, estimate.covariance)
         seen, found = observed_links(estimate), []
         for at, name in enumerate(estimate.belief.links):
@@ -131,28 +131,29 @@ class Identified:
                 )
         return tuple(found)
 
+    def _half_widths(self, combinations: Array) -> Array:
+        """Return half the widths of 95 % intervals of k combinations (k, nx), (k,)."""
+        covariance = self.estimate.covariance
+        variances = np.einsum("ki,ij,kj->k", combinations, covariance, combinations)
+        return np.asarray(WIDTH_95 * np.sqrt(variances))
+
     @property
-    def _half_widths(self) -> Array:
-        """Half the widths of the parameters' 95 % intervals, shape (nx,)."""
-        return np.asarray(WIDTH_95 * np.sqrt(np.diag(self.estimate.covariance)))
+    def _selectors(self) -> tuple[Array, Array]:
+        """Combinations of parameters: the total mass, and the sum of force offsets."""
+        mass, forces = np.zeros((1, self.parameters.size)), np.eye(3, PER_FOOT)
+        mass[0, : -len(FEET) * PER_FOOT : PER_LINK] = 1.0
+        links = np.zeros((3, mass.size - len(FEET) * PER_FOOT))
+        return mass, np.hstack([links, *[forces] * len(FEET)])
 
     @property
     def mass(self) -> float:
         """Total mass [kg]."""
-        return float(self._masses @ self.parameters)
+        return float((self._selectors[0] @ self.parameters)[0])
 
     @property
     def mass_95(self) -> float:
         """Half the width of the total mass's 95 % interval [kg]."""
-        variance = self._masses @ self.estimate.covariance @ self._masses
-        return float(WIDTH_95 * np.sqrt(variance))
-
-    @property
-    def _masses(self) -> Array:
-        """Selector of the links' masses, shape (nx,)."""
-        selector = np.zeros(len(self.parameters))
-        selector[: -len(FEET) * PER_FOOT : PER_LINK] = 1.0
-        return selector
+        return float(self._half_widths(self._selectors[0])[0])
 
     @property
     def offsets(self) -> dict[Side, Array]:
@@ -162,7 +163,7 @@ class Identified:
     @property
     def offsets_95(self) -> dict[Side, Array]:
         """Half the widths of their 95 % intervals, likewise."""
-        return _by_foot(self._half_widths)
+        return _by_foot(WIDTH_95 * np.sqrt(np.diag(self.estimate.covariance)))
 
     @property
     def offset_sum(self) -> Array:
@@ -170,19 +171,12 @@ class Identified:
 
         Determined better than either where the feet do not move.
         """
-        return np.asarray(sum(offset[:3] for offset in self.offsets.values()))
+        return np.asarray(self._selectors[1] @ self.parameters)
 
     @property
     def offset_sum_95(self) -> Array:
         """Half the widths of its 95 % intervals [N], shape (3,)."""
-        first, second = (slice(at, at + 3) for at in (-2 * PER_FOOT, -PER_FOOT))
-        covariance = self.estimate.covariance
-        variance = sum(
-            np.diag(covariance[one, other])
-            for one in (first, second)
-            for other in (first, second)
-        )
-        return np.asarray(WIDTH_95 * np.sqrt(variance))
+        return self._half_widths(self._selectors[1])
 
     @property
     def improved(self) -> bool:

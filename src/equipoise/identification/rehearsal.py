@@ -39,7 +39,7 @@ from equipoise.identification.statics import (
 from equipoise.kinematics.com import com
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuation import Mode, actuation_of
+from equipoise.simulation.actuation import actuation_of
 from equipoise.simulation.contacts import default_material
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.fleet_states import FleetTrace
@@ -131,7 +131,6 @@ def stand_in_poses(
     encoders: Encoders,
     seed: int | np.random.Generator,
     *,
-    mode: Mode = "servo",
     threads: int = 1,
 ) -> Stood:
     """Let a true robot stand in poses, and return its simulated measurements.
@@ -143,7 +142,6 @@ def stand_in_poses(
         feet: Noise of the sensors at the soles; offsets are the true robot's.
         encoders: Noise and resolution of the joints' positions.
         seed: Seed of the noise.
-        mode: Actuators that hold the joints.
         threads: CPU threads.
 
     Raises:
@@ -153,7 +151,7 @@ def stand_in_poses(
     world = make_world(
         truth.robot,
         material=default_material(model),
-        actuation=actuation_of(model, mode),
+        actuation=actuation_of(model, "servo"),
     )
     fleet = Fleet(world, len(q), DT, threads=threads)
     fleet.reset(q)

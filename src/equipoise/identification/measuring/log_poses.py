@@ -73,7 +73,6 @@ class ExtractedPoses:
         noise: Noise of the sensors within stretches; the default for a table.
         notices: Corrections, assumptions and omissions, a sentence each.
         stretches: Stretches that the poses come from; empty for a table.
-        correlation_rows: Number of consecutive rows that count as one sample.
         offset_s: Delay of the wrenches, by which they were shifted [s]; 0 where they
             were not, None where it is not identifiable.
     """
@@ -82,7 +81,6 @@ class ExtractedPoses:
     noise: SensorNoise
     notices: tuple[str, ...]
     stretches: tuple[Stretch, ...] = ()
-    correlation_rows: float = 1.0
     offset_s: float | None = None
 
 
@@ -210,9 +208,7 @@ def _of_log(
         spread.samples,
         np.array([stretch.start_s for stretch in found.kept]),
     )
-    return ExtractedPoses(
-        poses, spread.noise, tuple(notices), found.kept, spread.correlation_rows, late
-    )
+    return ExtractedPoses(poses, spread.noise, tuple(notices), found.kept, late)
 
 
 def _of_table(

@@ -237,12 +237,10 @@ class Scatter(NamedTuple):
 
     Attributes:
         noise: Standard deviations of one row.
-        correlation_rows: Number of consecutive rows that count as one sample.
         samples: Independent samples of each stretch, shape (n,).
     """
 
     noise: SensorNoise
-    correlation_rows: float
     samples: NDArray[np.int64]
 
 
@@ -296,7 +294,7 @@ def scatter(
         ),
     )
     samples = np.maximum(np.rint(independent), 1).astype(np.int64)
-    return Scatter(noise, length, samples)
+    return Scatter(noise, samples)
 
 
 def encoder_step(positions: Array) -> float:

@@ -91,12 +91,6 @@ class Design:
         enough = self.random_deviation <= self.deviation[-1]
         return int(np.argmax(enough)) + 1 if enough.any() else None
 
-    @property
-    def ratio(self) -> float:
-        """Number of random poses for each chosen one; at least that if unknown."""
-        count = self.random_count or len(self.random_deviation) + 1
-        return count / len(self.deviation)
-
 
 @one_thread
 def choose_poses(
