@@ -95,12 +95,12 @@ def measure(
     Args:
         truth: The robot.
         q: Its poses, shape (n, nq).
-        rng: Of what is random.
-        samples: Of each pose.
+        rng: Random numbers.
+        samples: Samples of each pose.
         noisy: Whether sensors are.
-        tilt: Of up against the soles, in x and y [rad], shape (n, 2).
+        tilt: Tilt of up against the soles, in x and y [rad], shape (n, 2).
         lateral: Lateral errors of the left sensor's force [N], shape (n, 2).
-        **changes: To what is returned.
+        **changes: Changes to the returned fields.
     """
     model = truth.model
     frames = standing_frames(model, q)

@@ -197,7 +197,7 @@ class Identify:
 
 
 def _file_name(robot: Robot) -> str:
-    """Return the corrected robot's file: of the kind that it came from."""
+    """Return the corrected robot's file name, in the format of the original."""
     from_mjcf = robot.source is not None and robot.source.suffix.lower() == ".xml"
     return "identified.xml" if from_mjcf else "identified.urdf"
 

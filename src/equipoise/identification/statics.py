@@ -69,7 +69,7 @@ class MeasuredPoses:
             if side not in self.robot.soles:
                 raise EquipoiseError(f"{self.robot.name} has no {side} sole")
             if side not in self.wrenches:
-                raise EquipoiseError(f"there is no wrench of the {side} foot")
+                raise EquipoiseError(f"the wrench of the {side} foot is missing")
             wrench = np.asarray(self.wrenches[side], dtype=np.float64)
             if wrench.shape != (rows, 6) or not np.isfinite(wrench).all():
                 raise ShapeError(

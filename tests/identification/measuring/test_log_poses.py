@@ -160,8 +160,8 @@ def test_degrees_are_refused(humanoid, made):
 @pytest.mark.parametrize(
     ("units", "said"),
     [
-        ({"angle": "grad"}, "no unit 'grad' of angle"),
-        ({"mass": "kg"}, "unit of 'mass'"),
+        ({"angle": "grad"}, "unknown unit 'grad' of angle"),
+        ({"mass": "kg"}, "unknown kind of unit 'mass'"),
     ],
 )
 def test_unknown_units(humanoid, made, units, said):

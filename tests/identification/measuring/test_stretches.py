@@ -91,7 +91,7 @@ def _ar1(rng, rho, count):
     return values[200:]
 
 
-def test_scatter_finds_noise_and_worth(humanoid):
+def test_scatter_finds_noise_and_samples(humanoid):
     """Noise of force and torque come back, and rows of AR(1) noise count for less."""
     rng = np.random.default_rng(4)
     made = standing_log(humanoid, poses_of(humanoid, 1, 5), hold_s=30.0, force=1e-9)

@@ -24,7 +24,7 @@ def done() -> PaperResult:
 
 
 def value(done: PaperResult, way: str, quantity: str) -> float:
-    """Return one figure of the table."""
+    """Return one value of the table."""
     row = next(r for r in done.rows if (r.way, r.quantity) == (way, quantity))
     return row.ours
 

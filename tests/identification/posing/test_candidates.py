@@ -85,7 +85,7 @@ def test_same_seed_same_poses() -> None:
     assert np.abs(one - other).max() > 0.01
 
 
-def test_margin_grows_with_doubt() -> None:
+def test_margin_grows_with_the_prior_deviation() -> None:
     """In proportion, beside a fraction of the soles, up to half-way to the middle."""
     from dataclasses import replace
 

@@ -130,7 +130,7 @@ def test_fewer_coordinates_say_the_same(
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-def test_chosen_poses_are_worth_twice_as_many(
+def test_chosen_poses_replace_twice_as_many(
     mahru: eq.Robot, candidates: np.ndarray
 ) -> None:
     """Random poses need at least twice the number, and more make it better."""

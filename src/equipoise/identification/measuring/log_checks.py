@@ -83,7 +83,7 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
             ``"length": "mm"``, ``"force": "kgf"``, ``"torque": "Nmm"`` or ``"kgfm"``.
 
     Raises:
-        EquipoiseError: If there is no such unit, or joints seem to be in degrees or
+        EquipoiseError: If a unit is unknown, or joints seem to be in degrees or
             millimetres and ``units`` does not say so.
     """
     known = "; ".join(f"{kind}: {', '.join(own)}" for kind, own in UNITS.items())
@@ -91,13 +91,11 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
     for kind, choices in UNITS.items():
         unit = units.get(kind, next(iter(choices)))
         if unit not in choices:
-            raise EquipoiseError(
-                f"there is no unit '{unit}' of {kind}; units are {known}"
-            )
+            raise EquipoiseError(f"unknown unit '{unit}' of {kind}; units are {known}")
         factor[kind] = choices[unit]
     for kind in units:
         if kind not in UNITS:
-            raise EquipoiseError(f"there is no unit of '{kind}'; units are {known}")
+            raise EquipoiseError(f"unknown kind of unit '{kind}'; units are {known}")
     sliding = slides(robot)
     joints = {
         name: values * factor["length" if name in sliding else "angle"]
@@ -235,23 +233,23 @@ def _check_weight(
     ratio = total / weight
     if abs(ratio - 1.0) <= WEIGHT_TOLERANCE:
         return
-    said = (
+    text = (
         f"{source}: standing still, the feet's F_z sum to {total:.1f} N, the weight of "
         f"{robot.name} is {weight:.1f} N"
     )
     if abs(ratio * STANDARD_GRAVITY - 1.0) <= WEIGHT_TOLERANCE:
         raise EquipoiseError(
-            f"{said}: forces look like kilograms; {_unit_hint('force', 'kgf')}"
+            f"{text}: forces look like kilograms; {_unit_hint('force', 'kgf')}"
         )
     if ratio < 0.0:
-        raise EquipoiseError(f"{said}: it would be negative, the signs are wrong")
+        raise EquipoiseError(f"{text}: it would be negative, the signs are wrong")
     if abs(2.0 * ratio - 1.0) <= WEIGHT_TOLERANCE:
         raise EquipoiseError(
-            f"{said}: half of it is missing; are both feet, and all sensors of a foot, "
+            f"{text}: half of it is missing; are both feet, and all sensors of a foot, "
             "in the log? If the model's mass is wrong: free_mass=True"
         )
     raise EquipoiseError(
-        f"{said}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
+        f"{text}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
         "model's mass is that wrong: free_mass=True"
     )
 
@@ -268,14 +266,14 @@ def _check_pressure(
     longest = max(*sole.size, SHORTEST_SOLE * robot.longest_limb)
     if outside <= longest:
         return
-    said = (
+    text = (
         f"{source}: the {side} foot's centre of pressure is at ({point[0]:.3g}, "
         f"{point[1]:.3g}) m of its sole's frame, {outside:.3g} m outside of the sole"
     )
     if -float(signed_distance(sole.polygon_in_sole, point / 1e3)) <= 0.1 * longest:
         raise EquipoiseError(
-            f"{said}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
+            f"{text}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
         )
     raise EquipoiseError(
-        f"{said}: its wrenches are not about the frame that the log names; {FRAME_HINT}"
+        f"{text}: its wrenches are not about the frame that the log names; {FRAME_HINT}"
     )
