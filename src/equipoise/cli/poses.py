@@ -160,6 +160,7 @@ def _sentence(design: Design, done: int) -> str:
     others = f"{need} for that" if need else f"more than {tried} for that"
     after = f" after the {done} measured" if done else ""
     return (
-        f"{len(design.rows)} chosen poses{after} determine the CoM to ±{deviation:.1f} mm "
-        f"(±{1e3 * design.deviation_before:.1f} mm before); random poses need {others}"
+        f"{len(design.rows)} chosen poses{after} determine the CoM to "
+        f"±{deviation:.1f} mm (±{1e3 * design.deviation_before:.1f} mm before); random "
+        f"poses need {others}"
     )

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
-    FEET,
-    PER_FOOT,
     PER_LINK,
     WRENCH,
     Equations,
     StandingFrames,
     link_columns,
+    link_parameters,
 )
 
 # A pose whose misfit is beyond what one in this many shows by chance counts less.
@@ -269,14 +268,12 @@ def link_com_deviations(mean: Array, covariance: Array) -> Array:
 
 def _link_blocks(mean: Array, covariance: Array) -> tuple[Array, Array]:
     """Return derivatives of c = h / m by (m, h), (nl, 3, 4), and (nl, 4, nl, 4)."""
-    count = len(mean) - len(FEET) * PER_FOOT
-    links = mean[:count].reshape(-1, PER_LINK)
-    mass, moment = links[:, 0], links[:, 1:]
+    links = link_parameters(mean)
+    mass, moment = links[:, :1], links[:, 1:]
     gradient = np.zeros((len(links), 3, PER_LINK))
-    gradient[..., 0] = -moment / mass[:, None] ** 2
-    gradient[..., 1:] = np.eye(3) / mass[:, None, None]
-    shape = (len(links), PER_LINK) * 2
-    return gradient, covariance[:count, :count].reshape(shape)
+    gradient[..., 0] = -moment / mass**2
+    gradient[..., 1:] = np.eye(3) / mass[..., None]
+    return gradient, covariance[: links.size, : links.size].reshape(links.shape * 2)
 
 
 def _combinations(rows: Array, names: Sequence[str], rank: int) -> tuple[str, ...]:

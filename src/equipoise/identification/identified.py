@@ -23,6 +23,8 @@ from equipoise.identification.statics import (
     PER_LINK,
     MeasuredPoses,
     com_gradient,
+    link_parameters,
+    links_with_mass,
 )
 from equipoise.kinematics.frames import frame_pose
 from equipoise.notebook import html_table
@@ -112,24 +114,22 @@ class Identified:
         estimate = self.estimate
         masses_95 = WIDTH_95 * np.sqrt(np.diag(estimate.covariance)[::PER_LINK])
         coms_95 = WIDTH_95 * link_com_deviations(estimate.mean, estimate.covariance)
-        seen, found = observed_links(estimate), []
-        for at, name in enumerate(estimate.belief.links):
-            old = self.original.description.link_by_name[name].inertial
-            mass, *moment = self.parameters[PER_LINK * at :][:PER_LINK].tolist()
-            if old is not None:
-                found.append(
-                    LinkFound(
-                        name,
-                        old.mass,
-                        mass,
-                        float(masses_95[at]),
-                        old.com_in_link,
-                        np.array(moment) / mass,
-                        coms_95[at],
-                        bool(seen[at]),
-                    )
-                )
-        return tuple(found)
+        seen, old = observed_links(estimate), links_with_mass(self.original)
+        return tuple(
+            LinkFound(
+                name,
+                old[name].mass,
+                float(mass),
+                float(masses_95[at]),
+                old[name].com_in_link,
+                np.array(moment) / mass,
+                coms_95[at],
+                bool(seen[at]),
+            )
+            for at, (name, (mass, *moment)) in enumerate(
+                zip(old, link_parameters(self.parameters), strict=True)
+            )
+        )
 
     def _half_widths(self, combinations: Array) -> Array:
         """Return half the widths of 95 % intervals of k combinations (k, nx), (k,)."""

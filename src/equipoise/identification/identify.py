@@ -155,7 +155,7 @@ def identify_poses(
     found = estimate(system, covariance, belief)
     possible = consistent(robot, found)
     checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
-    inertials = new_inertials(robot, possible.mean, belief.links)
+    inertials = new_inertials(robot, possible.mean)
     return Identified(
         original=robot,
         robot=robot.with_inertials(inertials),

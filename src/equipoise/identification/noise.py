@@ -22,12 +22,12 @@ from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
     FEET,
     PER_FOOT,
-    PER_LINK,
     WRENCH,
     Equations,
     MeasuredPoses,
     StandingFrames,
     cross_matrix,
+    link_parameters,
     offset_columns,
     total_com,
     wrench_transform,
@@ -174,8 +174,7 @@ LEVEL_SOLES = Level(0.0, 0.0)
 
 def tilt_lever(frames: StandingFrames, values: Array) -> Array:
     """Return the derivative of the ground's wrench by the tilt of up, (n, 6, 2)."""
-    links = values[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
-    weight = STANDARD_GRAVITY * float(links[:, 0].sum())
+    weight = STANDARD_GRAVITY * float(link_parameters(values)[:, 0].sum())
     lever = np.zeros((len(frames.tilt), WRENCH, 2))
     lever[:, :3] = np.eye(3)[:, :2]
     lever[:, 3:] = cross_matrix(total_com(frames, values))[..., :2]

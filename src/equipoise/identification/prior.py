@@ -87,27 +87,21 @@ def default_prior(robot: Robot) -> Prior:
 
 def prior_belief(robot: Robot, prior: Prior) -> PriorBelief:
     """Return the parameters of a robot's links and sensors before measurements."""
-    names = links_with_mass(robot)
-    count = PER_LINK * len(names)
+    links = links_with_mass(robot)
+    count = PER_LINK * len(links)
     mean = np.zeros(count + 2 * PER_FOOT)
     root = np.zeros((len(mean), len(mean)))
-    for at, name in enumerate(names):
-        inertial = robot.description.link_by_name[name].inertial
-        if inertial is None:
-            continue
+    for at, inertial in enumerate(links.values()):
         here = slice(PER_LINK * at, PER_LINK * at + PER_LINK)
         mean[here] = inertial.mass * np.array([1.0, *inertial.com_in_link])
         # a heavier link is so around its centre of mass; and that may be elsewhere
         block = root[here, here]
         block[:, 0] = prior.mass_std_fraction * mean[here]
         block[1:, 1:] = prior.com_std * inertial.mass * np.eye(3)
-    offset = (
-        [prior.lateral_force_std] * 2
-        + [prior.vertical_force_std]
-        + [prior.torque_std] * 3
-    )
+    lateral, vertical = prior.lateral_force_std, prior.vertical_force_std
+    offset = [lateral, lateral, vertical, *[prior.torque_std] * 3]
     np.fill_diagonal(root[count:, count:], np.tile(offset, 2))
-    return PriorBelief(names, mean, root)
+    return PriorBelief(tuple(links), mean, root)
 
 
 def com_functionals(frames: StandingFrames, belief: PriorBelief) -> Array:

@@ -33,6 +33,7 @@ from equipoise.identification.statics import (
     StandingFrames,
     com_gradient,
     equations,
+    link_parameters,
     standing_frames,
     total_com,
 )
@@ -111,7 +112,7 @@ def draw_truth(
     """
     rng = np.random.default_rng(seed)
     belief = prior_belief(robot, prior)
-    links = belief.mean[: PER_LINK * len(belief.links)].reshape(-1, PER_LINK)
+    links = link_parameters(belief.mean)
     away = _cut_normal(rng, (len(links), 3)) * prior.com_std
     ratio = 1.0 + _cut_normal(rng, (len(links), 1)) * prior.mass_std_fraction
     mass = np.maximum(ratio, LEAST_MASS) * links[:, :1]
@@ -119,7 +120,7 @@ def draw_truth(
     deviations = np.diag(belief.root)[links.size :]
     offsets = _cut_normal(rng, (2 * PER_FOOT, 1))[:, 0] * deviations
     values = np.concatenate([np.hstack([mass, moment]).ravel(), offsets])
-    inertials = new_inertials(robot, values, belief.links)
+    inertials = new_inertials(robot, values)
     return TrueRobot(robot.with_inertials(inertials), frozen_array(values))
 
 
@@ -247,10 +248,7 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
     after = total_com(frames, found.mean) - true
     gradient = com_gradient(frames.link_arms, found.mean)
     variance = np.einsum("nij,nij->ni", gradient @ found.covariance, gradient)
-    count = PER_LINK * len(found.belief.links)
-    links, right = (
-        values[:count].reshape(-1, PER_LINK) for values in (found.mean, truth.values)
-    )
+    links, right = link_parameters(found.mean), link_parameters(truth.values)
     errors = links[:, 1:] / links[:, :1] - right[:, 1:] / right[:, :1]
     deviations = link_com_deviations(found.mean, found.covariance)
     deviation = np.sqrt(np.diag(found.covariance))
@@ -261,7 +259,7 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
         covered={
             "com": np.abs(after) <= WIDTH_95 * np.sqrt(variance),
             "link com": np.abs(errors) <= WIDTH_95 * deviations,
-            "link mass": inside[:count:PER_LINK],
-            "offset": inside[count:],
+            "link mass": inside[: links.size : PER_LINK],
+            "offset": inside[links.size :],
         },
     )

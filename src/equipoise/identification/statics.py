@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -121,13 +122,18 @@ class StandingFrames:
     tilt: Array
 
 
-def links_with_mass(robot: Robot) -> tuple[str, ...]:
-    """Return the names of the links that have mass, in the file's order."""
-    return tuple(
-        link.name
+def links_with_mass(robot: Robot) -> dict[str, Inertial]:
+    """Return the links that have mass, by name, in the file's order."""
+    return {
+        link.name: link.inertial
         for link in robot.description.links
         if link.inertial is not None and link.inertial.mass > 0.0
-    )
+    }
+
+
+def link_parameters(values: Array) -> Array:
+    """Return mass and first moment of each link, of parameters (nx,), (nl, 4)."""
+    return values[: -len(FEET) * PER_FOOT].reshape(-1, PER_LINK)
 
 
 def standing_frames(robot: Robot, q: Array) -> StandingFrames:
@@ -139,7 +145,7 @@ def standing_frames(robot: Robot, q: Array) -> StandingFrames:
             their base poses are ignored.
     """
     model, data = robot.model, robot.data
-    names = links_with_mass(robot)
+    names = tuple(links_with_mass(robot))
     soles = [robot.soles[side] for side in FEET]
     ids = [robot.frame_id(name) for name in (*names, *(sole.link for sole in soles))]
     joints = [int(model.frames[at].parentJoint) for at in ids]
@@ -255,7 +261,7 @@ def centre_of_pressure(wrench: Array) -> Array:
 
 def total_com(frames: StandingFrames, mean: Array) -> Array:
     """Return the centre of mass in the level frame [m], shape (n, 3)."""
-    links = mean[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
+    links = link_parameters(mean)
     moment = np.einsum("nlij,lj->ni", frames.link_arms, links)
     return np.asarray(moment / links[:, 0].sum())
 
