@@ -143,11 +143,6 @@ class SelfCollision:
     notices: tuple[str, ...]
     _data: pin.GeometryData
 
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Names of the links of each pair of shapes that is checked."""
-        return tuple(self._names(pair) for pair in self.geometry.collisionPairs)
-
     def free(self, q: ArrayLike) -> NDArray[np.bool_]:
         """Return in which of n configurations nothing touches; soles at z = 0, (n,)."""
         model, data, geometry = self.robot.model, self.robot.data, self.geometry
@@ -156,20 +151,6 @@ class SelfCollision:
             for row in np.atleast_2d(self.robot.check_q(q))
         ]
         return ~np.array(touch, dtype=np.bool_)
-
-    def touching(self, q: ArrayLike) -> tuple[tuple[str, str], ...]:
-        """Return the names of links that touch in a configuration, shape (nq,)."""
-        robot, geometry, data = self.robot, self.geometry, self._data
-        checked = robot.check_q(q)
-        pin.computeCollisions(robot.model, robot.data, geometry, data, checked, False)
-        pairs = zip(geometry.collisionPairs, data.collisionResults, strict=True)
-        found = [self._names(pair) for pair, result in pairs if result.isCollision()]
-        return tuple(dict.fromkeys(found))
-
-    def _names(self, pair: pin.CollisionPair) -> tuple[str, str]:
-        objects = self.geometry.geometryObjects
-        first, second = (_link_of(objects[at].name) for at in (pair.first, pair.second))
-        return first, second
 
 
 def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:
