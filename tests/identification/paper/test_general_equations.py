@@ -13,6 +13,7 @@ from equipoise.identification.paper.validation import (
     standing_statics,
 )
 from equipoise.identification.statics import MeasuredPoses, equations, standing_frames
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.inertias import Inertial
 
 GRAVITY = 9.81
@@ -71,7 +72,8 @@ def test_closed_form_equals_the_equations_in_three_dimensions(
         for side, foot in feet.items()
     }
     frames = standing_frames(robot, q)
-    system = equations(frames, MeasuredPoses(robot, q, wrenches, 1), GRAVITY)
+    system = equations(frames, MeasuredPoses(robot, q, wrenches, 1))
+    system.matrix[..., :-12] *= GRAVITY / STANDARD_GRAVITY
     matrix, right = system.matrix.reshape(-1, system.matrix.shape[-1]), system.right
     unknown, known = np.zeros((matrix.shape[1], 4)), np.zeros(matrix.shape[1])
     for number, name in enumerate(frames.link_names):

@@ -98,7 +98,7 @@ def test_margin_grows_with_the_prior_deviation() -> None:
         default_margin(
             robot,
             polygon,
-            replace(prior, com=0.008 * scale, mass_std_fraction=0.05 * scale),
+            replace(prior, com_std=0.008 * scale, mass_std_fraction=0.05 * scale),
         )
         for scale in (0.1, 1.0, 1.9, 300.0)
     ]
