@@ -14,6 +14,7 @@ from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
     sole_views,
+    time_offset,
 )
 from equipoise.identification.measuring.log_checks import (
     FRAME_HINT,
@@ -21,7 +22,9 @@ from equipoise.identification.measuring.log_checks import (
     check_alive,
     check_joint_names,
     check_wrenches,
+    finite_wrenches,
     in_si,
+    measured_rows,
 )
 from equipoise.identification.measuring.stretches import (
     LEAST_LOAD,
@@ -31,11 +34,6 @@ from equipoise.identification.measuring.stretches import (
     find_stretches,
     scatter,
     still_rows,
-)
-from equipoise.identification.measuring.wrench_timing import (
-    finite_wrenches,
-    measured_rows,
-    time_offset,
 )
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import FEET, MOST_TILT, MeasuredPoses
