@@ -16,8 +16,7 @@ import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import consistent
 from equipoise.identification.estimate import estimate
-from equipoise.identification.held_out import cop_errors
-from equipoise.identification.identify import identify_poses
+from equipoise.identification.identify import cop_errors, identify_poses
 from equipoise.identification.noise import LEVEL_SOLES, SensorNoise, covariances
 from equipoise.identification.prior import Prior, default_prior, prior_belief
 from equipoise.identification.statics import (

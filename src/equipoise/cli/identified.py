@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.cli.console import make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from equipoise.identification.held_out import Reduction
-    from equipoise.identification.identified import Identified
+    from equipoise.identification.identified import Identified, Reduction
 
 MOST_LINKS = 12
 

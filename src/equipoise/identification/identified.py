@@ -15,7 +15,6 @@ from equipoise.identification.estimate import (
     link_com_deviations,
     observed_links,
 )
-from equipoise.identification.held_out import HeldOut
 from equipoise.identification.noise import Level
 from equipoise.identification.statics import (
     FEET,
@@ -57,6 +56,70 @@ class LinkFound(NamedTuple):
     com: Array
     com_95: Array
     seen: bool
+
+
+class Reduction(NamedTuple):
+    """Reduction of an RMS error.
+
+    Attributes:
+        fraction: Fraction of the error; negative if it grows.
+        interval: 95 % interval of this fraction.
+    """
+
+    fraction: float
+    interval: tuple[float, float]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the whole interval is above zero."""
+        return self.interval[0] > 0.0
+
+
+class HeldOut(NamedTuple):
+    """Errors of the centre of pressure in poses that were left out.
+
+    Attributes:
+        folds: Number of parts of the poses; each was left out once.
+        before: Errors of the original model, forward and to the left [m], (n, 2).
+        offsets_only: Errors of the original model with sensor offsets that were
+            identified without the pose [m], shape (n, 2).
+        after: Errors of models and offsets that were identified without the pose.
+        reduction: From the original model to the identified one.
+        over_offsets: From the original model with offsets to the identified one: the
+            effect of the masses.
+    """
+
+    folds: int
+    before: Array
+    offsets_only: Array
+    after: Array
+    reduction: Reduction
+    over_offsets: Reduction
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the identified masses are better, and not the offsets alone."""
+        return self.reduction.confirmed and self.over_offsets.confirmed
+
+    @property
+    def rms_before(self) -> float:
+        """RMS distance of predicted and measured centre of pressure [m]."""
+        return rms(self.before)
+
+    @property
+    def rms_offsets_only(self) -> float:
+        """The same with identified offsets [m]."""
+        return rms(self.offsets_only)
+
+    @property
+    def rms_after(self) -> float:
+        """The same with identified models and offsets [m]."""
+        return rms(self.after)
+
+
+def rms(errors: Array) -> float:
+    """Return the root mean square of distances, of errors (n, k)."""
+    return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate, identifiability
-from equipoise.identification.held_out import held_out
-from equipoise.identification.identified import Identified
+from equipoise.identification.identified import (
+    HeldOut,
+    Identified,
+    Reduction,
+    rms,
+)
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,
@@ -39,9 +41,14 @@ from equipoise.identification.statics import (
     PER_LINK,
     Equations,
     MeasuredPoses,
+    StandingFrames,
+    centre_of_pressure,
     check_standing,
     equations,
+    offset_columns,
     standing_frames,
+    total_com,
+    total_wrench,
 )
 from equipoise.log.open_run import read_recording
 from equipoise.log.run import Run
@@ -53,7 +60,12 @@ FEWEST = 3
 SURPRISE = 3.0
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
+MOST_FOLDS = 5
+# Draws of the bootstrap, and the probability that an improvement is chance.
+DRAWS, CHANCE = 4000, 0.05
 MISFITS = {"lateral": "lateral forces", "vertical": "weight and tipping torques"}
+
+Fit = Callable[[Equations, Array, PriorBelief], Array]
 
 
 def identify(
@@ -144,17 +156,8 @@ def identify_poses(
     plain = covariances(frames, poses, noise)
     level, covariance = level_of_soles(frames, system, plain, noise, belief)
 
-    def fit(rows: NDArray[np.int64]) -> Array:
-        return estimate(system.take(rows), covariance[rows], belief).mean
-
-    fit_offsets = partial(_fit_offsets, system, belief)
-    fits_of_offsets = [
-        (partial(fit_offsets, covariance), level),
-        (partial(fit_offsets, plain), LEVEL_SOLES),
-    ]
     found = estimate(system, covariance, belief)
     possible = consistent(robot, found)
-    checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
     inertials = new_inertials(robot, possible.mean)
     return Identified(
         original=robot,
@@ -164,25 +167,100 @@ def identify_poses(
         estimate=found,
         level=level,
         identifiability=identifiability(frames, found),
-        held_out=checked,
+        held_out=_held_out(
+            poses,
+            frames,
+            system,
+            belief,
+            [(covariance, level), (plain, LEVEL_SOLES)],
+            seed,
+        ),
         links_at_bounds=possible.at_bounds,
         notices=(*notices, *_remarks(found, level, possible)),
     )
 
 
-def _fit_offsets(
+def _held_out(
+    poses: MeasuredPoses,
+    frames: StandingFrames,
     system: Equations,
     belief: PriorBelief,
-    covariance: Array,
-    rows: NDArray[np.int64],
-) -> Array:
+    levels: Sequence[tuple[Array, Level]],
+    seed: int,
+) -> HeldOut:
+    """Leave out one part of the poses after the other, and predict it.
+
+    Parts are runs of neighbours, since these are most alike. ``levels`` has covariances
+    of the equations with the level of the soles, then on level soles; with offsets
+    only, the one that predicts best counts.
+    """
+    rows = np.arange(len(poses))
+    parts = np.array_split(rows, min(MOST_FOLDS, len(poses)))
+    # without sensor offsets a tilt cannot be separated from lateral forces
+    before = cop_errors(poses, frames, belief.mean, LEVEL_SOLES)
+
+    def left_out(fit: Fit, covariance: Array, level: Level) -> Array:
+        errors = np.zeros_like(before)
+        for part in parts:
+            others = np.setdiff1d(rows, part)
+            mean = fit(system.take(others), covariance[others], belief)
+            errors[part] = cop_errors(poses, frames, mean, level)[part]
+        return errors
+
+    after = left_out(_fit_all, *levels[0])
+    offsets_only = min((left_out(_fit_offsets, *pair) for pair in levels), key=rms)
+    return HeldOut(
+        len(parts),
+        before,
+        offsets_only,
+        after,
+        _reduction(before, after, seed),
+        _reduction(offsets_only, after, seed),
+    )
+
+
+def _fit_all(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
+    return estimate(system, covariance, belief).mean
+
+
+def _fit_offsets(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
     """Return the best parameters with those of the links as in the model, (nx,)."""
-    matrix, right = system.take(rows)
+    matrix, right = system
     links = PER_LINK * len(belief.links)
     fixed = belief.mean[:links]
     own = PriorBelief((), belief.mean[links:], belief.root[links:, links:])
     left = Equations(matrix[..., links:], right - matrix[..., :links] @ fixed)
-    return np.concatenate([fixed, estimate(left, covariance[rows], own).mean])
+    return np.concatenate([fixed, estimate(left, covariance, own).mean])
+
+
+def cop_errors(
+    poses: MeasuredPoses, frames: StandingFrames, mean: Array, level: Level
+) -> Array:
+    """Return predicted minus measured centre of pressure [m], shape (n, 2).
+
+    The CoM is above it along the line of force, as far as lateral forces come from
+    soles that are not level; ``mean`` are masses, first moments and offsets, (nx,).
+    """
+    offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
+    total = total_wrench(frames.sole_in_level, poses.wrenches) - offsets
+    measured = centre_of_pressure(total)
+    centre = total_com(frames, mean)
+    return np.asarray(
+        centre[:, :2] - centre[:, 2:] * level.expected_tilt(total) - measured
+    )
+
+
+def _reduction(before: Array, after: Array, seed: int) -> Reduction:
+    """Return a reduction and its bootstrap interval."""
+    rng = np.random.default_rng(seed)
+    draws = rng.integers(0, len(before), (DRAWS, len(before)))
+    squares = [
+        np.sum(errors**2, axis=1)[draws].mean(axis=1) for errors in (before, after)
+    ]
+    ratio = np.sqrt(squares[1] / np.maximum(squares[0], 1e-300))
+    low, high = np.quantile(1.0 - ratio, [CHANCE / 2.0, 1.0 - CHANCE / 2.0])
+    fraction = 1.0 - rms(after) / max(rms(before), 1e-300)
+    return Reduction(fraction, (float(low), float(high)))
 
 
 def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
