@@ -211,6 +211,20 @@ def test_bad_tables(say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path) 
         assert not out.exists()
 
 
+def test_notices_name_options(
+    say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path
+) -> None:
+    """Notices name options of the command line, printed and in summary.json."""
+    heavier = {side: 1.2 * wrench for side, wrench in poses.wrenches.items()}
+    heavy = MeasuredPoses(poses.robot, poses.q, heavier, poses.samples)
+    table = write_table(tmp_path / "heavy.csv", heavy)
+    said = say("identify", urdf, table, "--table", "--out", tmp_path / "found")
+    summary = json.loads((tmp_path / "found" / "summary.json").read_text())
+    for text in (said.out, " ".join(summary["notices"])):
+        assert "assume a larger one (--mass-std)" in text
+        assert "prior." not in text
+
+
 def test_degrees_with_their_unit(
     say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path
 ) -> None:
