@@ -38,7 +38,7 @@ from equipoise.identification.rehearsal import (
     Score,
     TrueRobot,
     draw_truth,
-    known_after,
+    estimate_from_poses,
     noise_of,
     score,
     stand_in_poses,
@@ -67,7 +67,7 @@ def doubt(robot: eq.Robot, offsets: bool) -> Prior:
     share = TOTAL_SHARE * robot.mass / float(np.linalg.norm(masses))
     usual = default_prior(robot)
     zeroed = (0.0, 0.0, 0.0)
-    drawn = (usual.sideways_force, usual.upright_force, usual.torque)
+    drawn = (usual.lateral_force_std, usual.vertical_force_std, usual.torque_std)
     return Prior(COM_DEVIATION, share, *(drawn if offsets else zeroed))
 
 
@@ -133,13 +133,13 @@ def circle(
         still = used[stood.rows]
         for name, some in rows.items():
             place = np.flatnonzero(np.isin(still, some))
-            found = known_after(stood.poses.take(place), noise, belief)
+            found = estimate_from_poses(stood.poses.take(place), noise, belief)
             scores.setdefault(name, []).append(score(frames, found, truth))
             if name == f"chosen {CHOSEN[-1]}":
                 kept.append(len(place) / len(some))
     done = time.perf_counter()
     return _figures(scores, hidden, options.compared, options.offsets) | {
-        "mass_share": prior.mass_share,
+        "mass_std_fraction": prior.mass_std_fraction,
         "kept": float(np.mean(kept)),
         "candidates": len(q),
         "expected_mm": 1e3 * float(designs[CHOSEN[-1]].deviation[-1]),

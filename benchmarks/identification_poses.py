@@ -51,7 +51,11 @@ STEP = 2.0 * np.pi / 2**14
 NOISE = SensorNoise(force=0.5, torque=0.02, joint=STEP / np.sqrt(12.0))
 # Three standard deviations of a CoM are 30 mm.
 PRIOR = Prior(
-    com=0.01, mass_share=0.12, sideways_force=20.0, upright_force=1.0, torque=1.0
+    com_std=0.01,
+    mass_std_fraction=0.12,
+    lateral_force_std=20.0,
+    vertical_force_std=1.0,
+    torque_std=1.0,
 )
 COUNTS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 150)
 CHOSEN = 30
@@ -191,7 +195,9 @@ def main() -> None:
     options = parser.parse_args()
     prior = PRIOR
     if not options.offsets:
-        prior = replace(PRIOR, sideways_force=0.0, upright_force=0.0, torque=0.0)
+        prior = replace(
+            PRIOR, lateral_force_std=0.0, vertical_force_std=0.0, torque_std=0.0
+        )
     for name, path in robots().items():
         if options.robots and name not in options.robots:
             continue

@@ -13,7 +13,7 @@ from equipoise.identification.posing.candidates import pose_candidates
 from equipoise.identification.prior import Prior, prior_belief
 from equipoise.identification.rehearsal import (
     draw_truth,
-    known_after,
+    estimate_from_poses,
     noise_of,
     score,
     stand_in_poses,
@@ -23,28 +23,32 @@ from equipoise.identification.rehearsal import (
 from equipoise.identification.statics import standing_frames
 
 robot = eq.load("mahru-1")
-doubt = Prior(
-    com=0.01, mass_share=0.17, sideways_force=0.0, upright_force=0.0, torque=0.0
+prior = Prior(
+    com_std=0.01,
+    mass_std_fraction=0.17,
+    lateral_force_std=0.0,
+    vertical_force_std=0.0,
+    torque_std=0.0,
 )
 feet, encoders = usual_feet(), usual_encoders()
 noise = noise_of(feet, encoders)
 
-candidates = pose_candidates(robot, 150, prior=doubt)
+candidates = pose_candidates(robot, 150, prior=prior)
 new, candidates = candidates[:50], candidates[50:]
-design = eq.choose_poses(robot, candidates, 20, noise=noise, prior=doubt)
-worth = design.random_count or len(candidates)
-print(f"20 chosen poses are worth {worth} random ones")
+design = eq.choose_poses(robot, candidates, 20, noise=noise, prior=prior)
+needed = design.random_count or len(candidates)
+print(f"20 chosen poses determine the CoM as well as {needed} random ones")
 
-truth = draw_truth(robot, doubt, seed=1)
+truth = draw_truth(robot, prior, seed=1)
 print(f"model {robot.mass:.2f} kg, true robot {truth.robot.mass:.2f} kg")
 stood = stand_in_poses(robot, truth, design.q, feet, encoders, seed=2)
 print(f"it stands still in {len(stood.rows)} of {len(design.q)} poses")
 
-found = known_after(stood.poses, noise, prior_belief(robot, doubt))
+found = estimate_from_poses(stood.poses, noise, prior_belief(robot, prior))
 result = score(standing_frames(robot, new), found, truth)
 for name, errors in (("before", result.before), ("after", result.after)):
     error = np.sqrt(np.mean(np.sum(errors**2, axis=1)))
     flat = np.sqrt(np.mean(np.sum(errors[:, :2] ** 2, axis=1)))
     print(f"CoM {name}: off by {1e3 * error:.2f} mm, {1e3 * flat:.2f} horizontally")
-share = result.covered["link com"].mean()
-print(f"95 % intervals of the links' CoMs hold the truth in {100 * share:.0f} %")
+fraction = result.covered["link com"].mean()
+print(f"95 % intervals of the links' CoMs hold the truth in {100 * fraction:.0f} %")

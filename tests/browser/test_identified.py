@@ -12,7 +12,6 @@ from identification.true_robots import (
     random_truth,
 )
 
-from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
 from equipoise.robot.load import load
 from equipoise.show.pages.identified_report import identified_report
@@ -26,7 +25,7 @@ def report_file(tmp_path_factory) -> Path:
     poses = measure(random_truth(model, rng), random_poses(model, 12, rng), rng)
     found = identify_poses(poses, noise=NOISE, prior=PRIOR)
     page = identified_report(
-        figures(found),
+        found.summary(),
         found.original,
         found.robot,
         (found.held_out.before, found.held_out.after),

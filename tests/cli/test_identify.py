@@ -67,17 +67,16 @@ def test_a_table_becomes_a_corrected_robot(
     assert (said.status, said.err) == (0, "")
     assert "held-out poses confirm" in said.out
     assert sorted(os.listdir(tmp_path / "found")) == FILES
-    figures = json.loads((tmp_path / "found" / "summary.json").read_text())
-    assert figures["achieved"] is True
-    assert figures["poses"] == 40
-    assert figures["held_out"]["reduction"] > 0.3
+    results = json.loads((tmp_path / "found" / "summary.json").read_text())
+    assert results["achieved"] is True
+    assert results["poses"] == 40
+    assert results["held_out"]["reduction"] > 0.3
     new = eq.load(tmp_path / "found" / "identified.urdf", urdf.with_suffix(".toml"))
     old = eq.load(urdf)
     frames = standing_frames(truth.model, poses.q)
     values = truth.values[:-12].reshape(-1, 4)
     mass = values[:, 0].sum()
-    moment = np.einsum("nlij,lj->ni", frames.link_rotation, values[:, 1:])
-    moment += np.einsum("nli,l->ni", frames.link_position, values[:, 0])
+    moment = np.einsum("nlij,lj->ni", frames.link_arms, values)
 
     def errors(robot: eq.Robot) -> np.ndarray:
         shift = np.array([com(robot, q) - com(old, q) for q in poses.q])
@@ -85,7 +84,7 @@ def test_a_table_becomes_a_corrected_robot(
         return np.linalg.norm(model + shift - moment / mass, axis=1)
 
     assert np.all(errors(new) < errors(old))
-    assert new.mass == pytest.approx(figures["mass_kg"]["after"])
+    assert new.mass == pytest.approx(results["mass_kg"]["after"])
 
 
 def _level_com(robot: eq.Robot, poses: MeasuredPoses) -> np.ndarray:
@@ -99,7 +98,7 @@ def _level_com(robot: eq.Robot, poses: MeasuredPoses) -> np.ndarray:
 def test_only_inertial_entries_change(
     say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path
 ) -> None:
-    """Lines of the robot file without inertial figures stay byte for byte."""
+    """Lines of the robot file without inertial values stay byte for byte."""
     table = write_table(tmp_path / "poses.csv", poses)
     say("identify", urdf, table, "--table", "--out", tmp_path / "found")
     words = ("<mass", "<inertia", "<origin")
@@ -139,7 +138,7 @@ def test_status_1_without_confirmation(
 
 
 def test_the_paper(say: Say) -> None:
-    """l_b and l_c come back, beside the printed figures."""
+    """l_b and l_c come back, beside the printed values."""
     said = say("identify", "--paper")
     assert said.status == 0
     assert "l_b [mm]" in said.out
@@ -173,15 +172,34 @@ def test_bad_tables(say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path) 
     lifted["left"][:] = lifted["left"] + lifted["right"]
     lifted["right"][:] = 0.0
     one_foot = MeasuredPoses(poses.robot, poses.q, lifted, poses.samples)
+    half, turned = (
+        MeasuredPoses(
+            poses.robot,
+            poses.q,
+            {side: scale * own[:, axes] for side, own in poses.wrenches.items()},
+            poses.samples,
+        )
+        for scale, axes in ((0.5, [0, 1, 2, 3, 4, 5]), (1.0, [2, 1, 0, 5, 4, 3]))
+    )
     cases: list[tuple[Path, tuple[str, ...], str]] = [
-        (write_table(tmp_path / "deg.csv", poses, angle=180 / np.pi), (), "deg"),
+        (
+            write_table(tmp_path / "deg.csv", poses, angle=180 / np.pi),
+            (),
+            "--units angle=deg",
+        ),
         (write_table(tmp_path / "name.csv", poses, rename={leg: "knee"}), (), leg),
         (write_table(tmp_path / "few.csv", few), (), "too few"),
-        (write_table(tmp_path / "same.csv", same), (), "alike"),
+        (write_table(tmp_path / "same.csv", same), (), "'equipoise poses' finds"),
         (write_table(tmp_path / "foot.csv", one_foot), (), "foot"),
-        (write_table(tmp_path / "ok.csv", poses), ("--com-std", "-1"), "com"),
+        (
+            write_table(tmp_path / "ok.csv", poses),
+            ("--com-std", "-1"),
+            "--com-std is -1",
+        ),
         (tmp_path / "ok.csv", ("--units", "angle"), "--units 'angle'"),
         (tmp_path / "ok.csv", ("--units", "angle=grad"), "grad"),
+        (write_table(tmp_path / "half.csv", half), (), "--free-mass"),
+        (write_table(tmp_path / "turned.csv", turned), (), "--wrench-frame NAME=FRAME"),
         (tmp_path / "ok.csv", ("--noise", "0", "0", "0"), "noise"),
     ]
     for table, options, complaint in cases:
@@ -193,7 +211,21 @@ def test_bad_tables(say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path) 
         assert not out.exists()
 
 
-def test_degrees_that_are_told(
+def test_notices_name_options(
+    say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path
+) -> None:
+    """Notices name options of the command line, printed and in summary.json."""
+    heavier = {side: 1.2 * wrench for side, wrench in poses.wrenches.items()}
+    heavy = MeasuredPoses(poses.robot, poses.q, heavier, poses.samples)
+    table = write_table(tmp_path / "heavy.csv", heavy)
+    said = say("identify", urdf, table, "--table", "--out", tmp_path / "found")
+    summary = json.loads((tmp_path / "found" / "summary.json").read_text())
+    for text in (said.out, " ".join(summary["notices"])):
+        assert "assume a larger one (--mass-std)" in text
+        assert "prior." not in text
+
+
+def test_degrees_with_their_unit(
     say: Say, urdf: Path, poses: MeasuredPoses, tmp_path: Path
 ) -> None:
     """With --units angle=deg a table in degrees gives the same as one in radians."""
@@ -234,14 +266,14 @@ def test_a_real_robot(say: Say, tmp_path: Path) -> None:
         "--out",
         tmp_path / "found",
     )
-    figures = json.loads((tmp_path / "found" / "summary.json").read_text())
-    assert figures["held_out"]["reduction"] > 0.3
-    assert figures["held_out"]["reduction_interval_95"][0] > 0.0
-    # eight alike poses do not tell masses from sensors, which is said
+    results = json.loads((tmp_path / "found" / "summary.json").read_text())
+    assert results["held_out"]["reduction"] > 0.3
+    assert results["held_out"]["reduction_interval_95"][0] > 0.0
+    # eight alike poses do not separate masses from offsets, and the sentence says so
     assert said.status == 1, said.err
-    assert "the new masses are not confirmed" in figures["sentence"]
-    together = figures["sensor_offsets"]["together"]
+    assert "the new masses are not confirmed" in results["sentence"]
+    together = results["sensor_offsets"]["together"]
     off = together["force_n"][0] - (-31.0)
     assert abs(off) < together["force_interval_95_n"][0]
-    assert figures["mass_kg"]["after"] == pytest.approx(33.86, abs=0.3)
-    assert figures["identifiable"]["at_prior"]
+    assert results["mass_kg"]["after"] == pytest.approx(33.86, abs=0.3)
+    assert results["identifiable"]["at_prior"]

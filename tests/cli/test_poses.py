@@ -25,7 +25,7 @@ def test_table_sentence_and_file(say: Say, tmp_path: Path) -> None:
     out = tmp_path / "poses.csv"
     said = say("mahru-1", *FEW, "--out", out)
     assert (said.status, said.err) == (0, "")
-    assert "6 chosen poses know the CoM to ±" in said.out
+    assert "6 chosen poses determine the CoM to ±" in said.out
     assert "random poses need" in said.out
     assert f"written: {out}" in said.out
     with out.open(newline="") as stream:

@@ -16,9 +16,7 @@ import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import consistent
 from equipoise.identification.estimate import estimate
-from equipoise.identification.held_out import cop_errors
-from equipoise.identification.identified import figures
-from equipoise.identification.identify import identify_poses
+from equipoise.identification.identify import cop_errors, identify_poses
 from equipoise.identification.noise import LEVEL_SOLES, SensorNoise, covariances
 from equipoise.identification.prior import Prior, default_prior, prior_belief
 from equipoise.identification.statics import (
@@ -44,7 +42,7 @@ def found(mahru, poses):
     return truth, measured, identify_poses(measured, noise=NOISE, prior=PRIOR)
 
 
-def test_without_doubt_it_is_weighted_least_squares(mahru, poses) -> None:
+def test_with_a_vague_prior_it_is_weighted_least_squares(mahru, poses) -> None:
     """With a prior that knows nothing, residuals are those of NumPy's solver."""
     rng = np.random.default_rng(1)
     truth = random_truth(mahru, rng, offsets=False)
@@ -94,8 +92,8 @@ def test_the_com_is_found(mahru, poses, found) -> None:
     assert errors[1] < 2e-3
     assert errors[1] < errors[0] / 4.0
     assert result.improved
-    assert result.held_out.reduction.share > 0.5
-    assert result.held_out.over_offsets.share > 0.3
+    assert result.held_out.reduction.fraction > 0.5
+    assert result.held_out.over_offsets.fraction > 0.3
 
 
 def test_the_corrected_robot_is_what_was_found(mahru, poses, found, tmp_path) -> None:
@@ -160,8 +158,8 @@ def test_an_outlier_does_little_harm(mahru, poses) -> None:
     assert any("do not fit" in notice for notice in result.notices)
 
 
-def test_noise_that_is_larger_than_told_widens_intervals(mahru, poses) -> None:
-    """Sensors five times worse than said are found out."""
+def test_noise_that_is_larger_than_assumed_widens_intervals(mahru, poses) -> None:
+    """Sensors five times worse than assumed are recognised."""
     rng = np.random.default_rng(10)
     measured = measure(random_truth(mahru, rng), poses[:60], rng, samples=1)
     claimed = SensorNoise(NOISE.force / 5, NOISE.torque / 5, 1e-7)
@@ -171,12 +169,12 @@ def test_noise_that_is_larger_than_told_widens_intervals(mahru, poses) -> None:
     assert any("worse than the sensors" in notice for notice in result.notices)
 
 
-def test_what_cannot_be_told_is_named(found) -> None:
+def test_what_is_not_identifiable_is_named(found) -> None:
     """Feet never move against the soles; rank and condition are those of the data."""
     _, _, result = found
-    poses_identify = result.can_tell
+    poses_identify = result.identifiability
     assert poses_identify.rank < poses_identify.unknowns
-    assert poses_identify.known > 12
+    assert poses_identify.better_than_prior > 12
     assert np.isfinite(poses_identify.condition)
     assert len(poses_identify.combinations) == poses_identify.rank
     seen = {link.link for link in result.links if link.seen}
@@ -234,32 +232,32 @@ def test_errors_of_the_pressure_are_those_of_the_com(mahru, poses) -> None:
 
 
 def test_centres_stay_within_their_links(g1_urdf) -> None:
-    """A wild measurement leaves every CoM within the hull of its link."""
+    """A measurement far off leaves every CoM within the hull of its link."""
     robot = eq.load(g1_urdf)
     rng = np.random.default_rng(15)
     q = np.tile(robot.standing, (4, 1))
-    belief = prior_belief(robot, replace(default_prior(robot), com=0.3))
-    wild = belief.mean + belief.root @ rng.standard_normal(len(belief.mean))
-    truth = random_truth(robot, rng)._replace(values=wild)
+    belief = prior_belief(robot, replace(default_prior(robot), com_std=0.3))
+    far_off = belief.mean + belief.root @ rng.standard_normal(len(belief.mean))
+    truth = random_truth(robot, rng)._replace(values=far_off)
     measured = measure(truth, q, rng)
     frames = standing_frames(robot, q)
     spread = covariances(frames, measured, NOISE)
     got = estimate(equations(frames, measured), spread, belief)
     possible = consistent(robot, got)
-    assert possible.held
+    assert possible.at_bounds
     masses = possible.mean[:-12].reshape(-1, 4)[:, 0]
     assert np.all(masses >= 0.0999 * belief.mean[:-12].reshape(-1, 4)[:, 0])
     again = consistent(robot, replace(got, mean=possible.mean))
-    assert again.held == ()
+    assert again.at_bounds == ()
 
 
-def test_results_of_many_poses_are_plain_data(mahru, poses) -> None:
-    """Three hundred poses: their number and every link are in the summary."""
+def test_summary_of_many_poses(mahru, poses) -> None:
+    """The summary is plain data and has every link."""
     rng = np.random.default_rng(16)
     q = np.concatenate([poses, poses])[:300]
     measured = measure(random_truth(mahru, rng), q, rng)
     result = identify_poses(measured, noise=NOISE, prior=PRIOR)
-    plain = figures(result)
+    plain = result.summary()
     assert plain["poses"] == 300
     assert set(plain["links"]) == {link.link for link in result.links}
 
@@ -273,6 +271,6 @@ def test_a_robot_heavier_than_its_prior_is_reported(mahru, poses) -> None:
     measured = measure(truth._replace(values=heavy), poses[:30], rng)
     notices = identify_poses(measured, noise=NOISE, prior=PRIOR).notices
     assert any("% more than its model" in notice for notice in notices)
-    wide = replace(PRIOR, mass_share=0.3)
+    wide = replace(PRIOR, mass_std_fraction=0.3)
     notices = identify_poses(measured, noise=NOISE, prior=wide).notices
     assert not any("% more than its model" in notice for notice in notices)

@@ -17,7 +17,7 @@ from equipoise.arrays import Array
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.noise import USUAL_LEVEL, Level
 from equipoise.identification.prior import prior_belief
-from equipoise.identification.statics import standing_frames, total_com
+from equipoise.identification.statics import FEET, standing_frames, total_com
 from equipoise.robot.description import STANDARD_GRAVITY
 
 
@@ -44,14 +44,15 @@ def test_scatter_is_that_of_tilted_gravity(mahru: eq.Robot, poses: Array) -> Non
     for axis in np.eye(3)[:2]:
         pushes = [(centre, 1e-3 * weight * axis)]
         for side in ("left", "right"):
-            turned = frames.sole_rotation[side][0] @ axis
-            pushes.append((frames.sole_position[side][0], 2.0 * turned))
+            turned = frames.sole_in_level[side][0, :3, :3] @ axis
+            pushes.append((frames.sole_in_level[side][0, :3, 3], 2.0 * turned))
         for place, force in pushes:
             wrench = np.concatenate([force, np.cross(place, force)])
             total += np.outer(wrench, wrench)
-    apart = frames.sole_position["left"][0] - frames.sole_position["right"][0]
+    left, right = (frames.sole_in_level[side][0, :3, 3] for side in FEET)
+    apart = left - right
     for side in ("left", "right"):
-        twist = np.linalg.norm(apart) * frames.sole_rotation[side][0, :, 2]
+        twist = np.linalg.norm(apart) * frames.sole_in_level[side][0, :3, 2]
         total[3:, 3:] += np.outer(twist, twist)
     np.testing.assert_allclose(expected, total, atol=1e-9)
 
@@ -66,7 +67,7 @@ def test_soles_that_give_way_do_not_move_the_com(mahru: eq.Robot, poses: Array) 
     measured = measure(truth, q, rng, tilt=tilt)
     found = identify_poses(measured, noise=NOISE, prior=PRIOR)
     taken = identify_poses(measured, noise=replace(NOISE, level=0.0), prior=PRIOR)
-    assert found.level.sideways == 0.0
+    assert found.level.lateral_force == 0.0
     assert 0.001 <= found.level.tilt <= 0.008
     assert com_error(found, truth.values, new)[2] < 5e-3
     assert com_error(taken, truth.values, new)[2] > 20e-3
@@ -92,7 +93,7 @@ def test_lateral_sensor_errors_are_not_a_tilt(mahru: eq.Robot, poses: Array) -> 
         for errors in (None, wrong)
     )
     assert found.level.tilt == USUAL_LEVEL
-    assert 5.0 < found.level.sideways < 10.0
+    assert 5.0 < found.level.lateral_force < 10.0
     assert any("beyond what a tilt" in note for note in found.notices)
     errors = [com_error(each, truth.values, new)[:2] for each in (right, found)]
     assert np.all(errors[1] < errors[0] + 1.5e-3)
@@ -133,7 +134,7 @@ def test_a_tilt_and_wrong_sensors_are_told_apart(mahru: eq.Robot, poses: Array) 
     measured = measure(truth, q, rng, tilt=tilt, lateral=wrong)
     found = identify_poses(measured, noise=NOISE, prior=PRIOR)
     assert 2e-3 <= found.level.tilt <= 8e-3
-    assert 1.0 < found.level.sideways < 4.0
+    assert 1.0 < found.level.lateral_force < 4.0
     assert max(found.estimate.noise_scale) < 1.5
 
 

@@ -26,7 +26,11 @@ from equipoise.robot.joint_coordinates import configurations, joint_positions
 
 # CoM errors up to 30 mm: three standard deviations.
 PRIOR = Prior(
-    com=0.01, mass_share=0.08, sideways_force=20.0, upright_force=1.0, torque=1.0
+    com_std=0.01,
+    mass_std_fraction=0.08,
+    lateral_force_std=20.0,
+    vertical_force_std=1.0,
+    torque_std=1.0,
 )
 STEP = 2.0 * np.pi / 2**14
 NOISE = SensorNoise(force=0.5, torque=0.02, joint=STEP / np.sqrt(12.0))
@@ -91,12 +95,12 @@ def measure(
     Args:
         truth: The robot.
         q: Its poses, shape (n, nq).
-        rng: Of what is random.
-        samples: Of each pose.
+        rng: Random numbers.
+        samples: Samples of each pose.
         noisy: Whether sensors are.
-        tilt: Of up against the soles, in x and y [rad], shape (n, 2).
+        tilt: Tilt of up against the soles, in x and y [rad], shape (n, 2).
         lateral: Lateral errors of the left sensor's force [N], shape (n, 2).
-        **changes: To what is returned.
+        **changes: Changes to the returned fields.
     """
     model = truth.model
     frames = standing_frames(model, q)
@@ -113,9 +117,7 @@ def measure(
         part = fraction if at == 0 else 1.0 - fraction
         # internal forces: feet push against each other, and the sum stays
         push = part[:, None] * total + (1 - 2 * at) * inner
-        transform = wrench_transform(
-            frames.sole_rotation[side], frames.sole_position[side]
-        )
+        transform = wrench_transform(frames.sole_in_level[side])
         wrench = np.linalg.solve(transform, push[..., None])[..., 0]
         first = links + 6 * at
         wrench = wrench + truth.values[first : first + 6]

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 from equipoise.cli.console import make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from equipoise.identification.held_out import Reduction
-    from equipoise.identification.identified import Identified
+    from equipoise.identification.identified import Identified, Reduction
 
 MOST_LINKS = 12
 
 
 def print_identified(found: Identified) -> None:
-    """Print the sentence, tables of figures, links and offsets, and all notices."""
+    """Print the sentence, tables of results, links and offsets, and all notices."""
     console = make_console()
-    held, tell = found.held_out, found.can_tell
+    held, identified = found.held_out, found.identifiability
     console.print(printable(found.sentence), style="bold", soft_wrap=True)
-    table = make_table("figure", "before", "after", "± 95 %", numbers=())
+    table = make_table("quantity", "before", "after", "± 95 %", numbers=())
     table.add_row(
         "total mass [kg]",
         f"{found.original.mass:.3f}",
@@ -29,32 +28,34 @@ def print_identified(found: Identified) -> None:
         f"held-out error of the CoP [mm], {held.folds} folds",
         f"{1e3 * held.rms_before:.2f}",
         f"{1e3 * held.rms_after:.2f}",
-        _share(held.reduction),
+        _percent(held.reduction),
     )
     table.add_row(
         "the same, with offsets alone before",
         f"{1e3 * held.rms_offsets_only:.2f}",
         f"{1e3 * held.rms_after:.2f}",
-        _share(held.over_offsets),
+        _percent(held.over_offsets),
     )
     console.print(table)
     console.print(_link_table(found))
     console.print(_offset_table(found))
     lines = [
-        f"{len(found.poses)} poses tell {tell.rank} combinations of {tell.unknowns} "
-        f"figures, {tell.known} of them (offsets included) better than the model does",
+        f"from {len(found.poses)} poses {identified.rank} combinations of "
+        f"{identified.unknowns} parameters are identifiable; "
+        f"{identified.better_than_prior} combinations, sensor offsets included, are "
+        "determined better than by the model",
     ]
-    if tell.at_prior:
-        lines.append(f"stay at the model's figures: {_named(tell.at_prior)}")
-    lines += [f"cannot be told apart: {_named(group)}" for group in tell.groups]
+    if identified.at_prior:
+        lines.append(f"stay at the model's values: {_named(identified.at_prior)}")
+    lines += [f"cannot be separated: {_named(group)}" for group in identified.groups]
     lines += [f"note: {notice}" for notice in found.notices]
     for line in lines:
         console.print(printable(line), soft_wrap=True)
 
 
-def _share(reduction: Reduction) -> str:
+def _percent(reduction: Reduction) -> str:
     low, high = (100.0 * bound for bound in reduction.interval)
-    return f"{100.0 * reduction.share:.0f} % less ({low:.0f} to {high:.0f})"
+    return f"{100.0 * reduction.fraction:.0f} % less ({low:.0f} to {high:.0f})"
 
 
 def _link_table(found: Identified) -> Any:

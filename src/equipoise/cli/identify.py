@@ -92,7 +92,6 @@ class Identify:
             raise EquipoiseError(
                 "ROBOT and LOG are needed: equipoise identify ROBOT LOG"
             )
-        from equipoise.identification.identified import figures
         from equipoise.identification.identify import identify
         from equipoise.identification.noise import SensorNoise
         from equipoise.log.folder import check_folder
@@ -115,8 +114,9 @@ class Identify:
             prior=self._prior(robot),
             seed=self.seed,
         )
+        found = replace(found, notices=tuple(map(_in_shell_words, found.notices)))
         plain = {
-            **figures(found),
+            **found.summary(),
             "seed": self.seed,
             "versions": versions(),
             "command": command_line(),
@@ -155,13 +155,16 @@ class Identify:
 
         prior = default_prior(robot)
         if self.com_std is not None:
-            prior = replace(prior, com=self.com_std)
+            prior = replace(prior, com_std=self.com_std)
         if self.mass_std is not None:
-            prior = replace(prior, mass_share=self.mass_std)
+            prior = replace(prior, mass_std_fraction=self.mass_std)
         if self.offset_std is not None:
-            sideways, upright, torque = self.offset_std
+            lateral, vertical, torque = self.offset_std
             prior = replace(
-                prior, sideways_force=sideways, upright_force=upright, torque=torque
+                prior,
+                lateral_force_std=lateral,
+                vertical_force_std=vertical,
+                torque_std=torque,
             )
         return prior
 
@@ -198,7 +201,7 @@ class Identify:
 
 
 def _file_name(robot: Robot) -> str:
-    """Return the corrected robot's file: of the kind that it came from."""
+    """Return the corrected robot's file name, in the format of the original."""
     from_mjcf = robot.source is not None and robot.source.suffix.lower() == ".xml"
     return "identified.xml" if from_mjcf else "identified.urdf"
 
@@ -207,6 +210,15 @@ def _files(name: str) -> tuple[str, ...]:
     from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME
 
     return (SUMMARY_NAME, REPORT_NAME, name)
+
+
+def _in_shell_words(notice: str) -> str:
+    """Return a notice with options for the names of Python's parameters."""
+    from equipoise.cli.main import SHELL_WORDS
+
+    for in_python, in_the_shell in SHELL_WORDS.items():
+        notice = notice.replace(in_python, in_the_shell)
+    return notice
 
 
 def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:

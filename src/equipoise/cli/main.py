@@ -36,7 +36,22 @@ BAD_INPUT = 2
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
 # Packages speak Python in their messages; here the same is an option.
-SHELL_WORDS = {"replace=True replaces": "--force replaces", "robot=…": "--robot URDF"}
+SHELL_WORDS = {
+    "replace=True replaces": "--force replaces",
+    "robot=…": "--robot URDF",
+    "units={'angle': 'deg'}": "--units angle=deg",
+    "units={'length': 'mm'}": "--units length=mm",
+    "units={'force': 'kgf'}": "--units force=kgf",
+    "units={'torque': 'Nmm'}": "--units torque=Nmm",
+    "wrench_frames={NAME: FRAME}": "--wrench-frame NAME=FRAME",
+    "free_mass=True": "--free-mass",
+    "prior.com_std": "--com-std",
+    "prior.mass_std_fraction": "--mass-std",
+    "prior.lateral_force_std": "--offset-std",
+    "prior.vertical_force_std": "--offset-std",
+    "prior.torque_std": "--offset-std",
+    "choose_poses() finds": "'equipoise poses' finds",
+}
 LONGEST_COMPLAINT = 600
 OUTPUT_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
 

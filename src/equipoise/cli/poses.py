@@ -1,4 +1,4 @@
-"""``equipoise poses``: which poses to measure next to know the centre of mass."""
+"""``equipoise poses``: poses to measure to determine the centre of mass."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Poses:
     """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
 
     count: Annotated[int, tyro.conf.arg(metavar="N")] = 30
-    """How many poses."""
+    """Number of poses."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
     """Seed of all random numbers."""
@@ -39,8 +39,8 @@ class Poses:
 
     margin: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
     """Least distance of the CoM inside that part of the support polygon where either
-    foot carries a load [m]; from the soles' size and how far off models are if not
-    given."""
+    foot carries a load [m]; default: from the soles' size and the usual errors of
+    models."""
 
     measured: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """CSV table of poses that were measured already, as identify reads it."""
@@ -76,7 +76,7 @@ class Poses:
         robot = load(self.robot, self.settings)
         done = self._measured(robot)
         collisions = self_collision(robot)
-        with progress(self.candidates, f"poses {robot.name}") as told:
+        with progress(self.candidates, f"poses {robot.name}") as report:
             drawn = pose_candidates(
                 robot,
                 self.candidates,
@@ -84,7 +84,7 @@ class Poses:
                 stances=self.stances,
                 margin=self.margin,
                 collisions=collisions,
-                progress=told,
+                progress=report,
             )
         count = min(self.count, len(drawn))
         design = choose_poses(robot, drawn, count, measured=done, seed=self.seed)
@@ -94,7 +94,7 @@ class Poses:
         if len(drawn) < self.candidates:
             notices.append(
                 f"only {len(drawn)} candidates were found: joint limits, balance and "
-                "what must not touch leave little room"
+                "what must not touch leave few"
             )
         _print(robot, design, notices, 0 if done is None else len(done))
         if self.out is not None:
@@ -134,8 +134,8 @@ def _print(robot: Robot, design: Design, notices: list[str], done: int) -> None:
         *("on tour", "travel [°]", "CoM then to [mm]"),
     )
     table = make_table(*numbers, numbers=numbers)
-    figures = described_poses(robot, design.q, design.tour)
-    for row, known in zip(figures, design.deviation, strict=True):
+    described = described_poses(robot, design.q, design.tour)
+    for row, deviation in zip(described, design.deviation, strict=True):
         table.add_row(
             str(row.number + 1),
             str(row.placement + 1),
@@ -143,7 +143,7 @@ def _print(robot: Robot, design: Design, notices: list[str], done: int) -> None:
             f"{1e3 * row.com_margin:.1f}",
             str(row.place_on_tour + 1),
             f"{math.degrees(row.travel):.0f}",
-            f"±{1e3 * known:.2f}",
+            f"±{1e3 * deviation:.2f}",
         )
     console = make_console()
     console.print(printable(_sentence(design, done)), style="bold", soft_wrap=True)
@@ -153,13 +153,14 @@ def _print(robot: Robot, design: Design, notices: list[str], done: int) -> None:
 
 
 def _sentence(design: Design, done: int) -> str:
-    """Return what the poses are worth."""
-    known = 1e3 * design.deviation[-1]
+    """Return how well the poses determine the CoM."""
+    deviation = 1e3 * design.deviation[-1]
     tried = len(design.random_deviation)
     need = design.random_count
     others = f"{need} for that" if need else f"more than {tried} for that"
     after = f" after the {done} measured" if done else ""
     return (
-        f"{len(design.rows)} chosen poses{after} know the CoM to ±{known:.1f} mm "
-        f"(±{1e3 * design.deviation_before:.1f} mm before); random poses need {others}"
+        f"{len(design.rows)} chosen poses{after} determine the CoM to "
+        f"±{deviation:.1f} mm (±{1e3 * design.deviation_before:.1f} mm before); random "
+        f"poses need {others}"
     )

@@ -9,7 +9,11 @@ import numpy as np
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.estimate import Estimate
-from equipoise.identification.statics import PER_LINK
+from equipoise.identification.statics import (
+    PER_LINK,
+    link_parameters,
+    links_with_mass,
+)
 from equipoise.robot.anatomy.geometry import (
     link_shapes,
     shape_is_known,
@@ -33,11 +37,11 @@ class Consistent(NamedTuple):
 
     Attributes:
         mean: Masses, first moments and offsets, shape (nx,).
-        held: Links that are at a bound.
+        at_bounds: Links that are at a bound.
     """
 
     mean: Array
-    held: tuple[str, ...]
+    at_bounds: tuple[str, ...]
 
 
 def consistent(robot: Robot, found: Estimate) -> Consistent:
@@ -80,30 +84,25 @@ def consistent(robot: Robot, found: Estimate) -> Consistent:
         )
     moved = found.moved + scale * step
     tight = np.array(links)[rows @ moved > limits - TIGHT]
-    held = tuple(dict.fromkeys(tight.tolist()))
-    return Consistent(belief.mean + belief.root @ moved, held)
+    at_bounds = tuple(dict.fromkeys(tight.tolist()))
+    return Consistent(belief.mean + belief.root @ moved, at_bounds)
 
 
-def new_inertials(
-    robot: Robot, mean: Array, links: tuple[str, ...]
-) -> dict[str, Inertial]:
+def new_inertials(robot: Robot, values: Array) -> dict[str, Inertial]:
     """Return the links' inertials with identified masses and centres of mass.
 
     Standing still does not identify rotational inertia: about the centre of mass it
     stays, but for growing with the mass.
     """
-    inertials = {}
-    for at, name in enumerate(links):
-        old = robot.description.link_by_name[name].inertial
-        if old is None:
-            continue
-        mass, *moment = mean[PER_LINK * at : PER_LINK * at + PER_LINK].tolist()
-        inertials[name] = Inertial(
-            mass,
+    old = links_with_mass(robot)
+    return {
+        name: Inertial(
+            float(mass),
             frozen_array(np.array(moment) / mass),
-            frozen_array(old.inertia_in_link * (mass / old.mass)),
+            frozen_array(old[name].inertia_in_link * (mass / old[name].mass)),
         )
-    return inertials
+        for name, (mass, *moment) in zip(old, link_parameters(values), strict=True)
+    }
 
 
 def sphere_directions(count: int) -> Array:
@@ -120,18 +119,16 @@ def _bounds(robot: Robot, found: Estimate) -> tuple[Array, Array, list[str]]:
     rows: list[Array] = []
     limits: list[float] = []
     owners: list[str] = []
-    for at, name in enumerate(found.belief.links):
-        mass, *moment = found.belief.mean[PER_LINK * at : PER_LINK * at + PER_LINK]
+    for at, (name, old) in enumerate(links_with_mass(robot).items()):
         planes = [[-1.0, 0.0, 0.0, 0.0]]
         hull = _hull(robot.description.link_by_name[name])
-        centre = np.array(moment) / mass
-        if hull is not None and np.all(hull[:, :3] @ centre <= hull[:, 3]):
+        if hull is not None and np.all(hull[:, :3] @ old.com_in_link <= hull[:, 3]):
             # n c ≤ d, times the mass: linear in mass and first moment
             planes += [[-reach, *normal] for *normal, reach in hull.tolist()]
         block = np.zeros((len(planes), len(found.mean)))
         block[:, PER_LINK * at : PER_LINK * at + PER_LINK] = planes
         rows.append(block)
-        limits += [-LEAST_MASS * mass] + [0.0] * (len(planes) - 1)
+        limits += [-LEAST_MASS * old.mass] + [0.0] * (len(planes) - 1)
         owners += [name] * len(planes)
     return np.concatenate(rows), np.array(limits), owners
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.identification.prior import PriorBelief
@@ -16,6 +17,7 @@ from equipoise.identification.statics import (
     Equations,
     StandingFrames,
     link_columns,
+    link_parameters,
 )
 
 # A pose whose misfit is beyond what one in this many shows by chance counts less.
@@ -46,12 +48,12 @@ class NoiseScale(NamedTuple):
     """Misfit over sensor noise, at least one.
 
     Attributes:
-        sideways: Lateral forces, which determine offsets.
-        upright: Weight and tipping torques, which determine masses.
+        lateral: Lateral forces, which determine offsets.
+        vertical: Weight and tipping torques, which determine masses.
     """
 
-    sideways: float
-    upright: float
+    lateral: float
+    vertical: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,27 +65,22 @@ class Estimate:
         moved: Best values in units of the prior, away from it, shape (nx,).
         mean: Best values, shape (nx,).
         covariance: Covariance of the best values, shape (nx, nx).
-        known: Fraction of each direction of ``directions`` that comes from the data,
-            not from the prior, from 1 down to 0, shape (nx,).
         singular_values: Prior standard deviation of each direction over the data's,
             shape (nx,).
         directions: Columns, in units of the prior, shape (nx, nx).
         weights: Weights of the poses; less than one where a pose does not fit, (n,).
         noise_scale: Factors by which misfits exceed the sensors' noise, at least one;
             uncertainties are widened by them.
-        residuals: Residuals of the equations [N, Nm], shape (n, 6).
     """
 
     belief: PriorBelief
     moved: Array
     mean: Array
     covariance: Array
-    known: Array
     singular_values: Array
     directions: Array
     weights: Array
     noise_scale: NoiseScale
-    residuals: Array
 
 
 def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> Estimate:
@@ -121,18 +118,15 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
         scaled.reshape(-1, design.shape[2]), (wanted * factors).reshape(-1)
     )
     root = belief.root @ (directions / np.sqrt(1.0 + singular**2))
-    mean = belief.mean + belief.root @ moved
     return Estimate(
         belief=belief,
         moved=moved,
-        mean=mean,
+        mean=belief.mean + belief.root @ moved,
         covariance=root @ root.T,
-        known=singular**2 / (1.0 + singular**2),
         singular_values=singular,
         directions=directions,
         weights=weights,
-        noise_scale=NoiseScale(sideways=float(scales[0]), upright=float(scales[1])),
-        residuals=equations.right - equations.matrix @ mean,
+        noise_scale=NoiseScale(*scales.tolist()),
     )
 
 
@@ -209,25 +203,6 @@ def _whitened(equations: Equations, covariances: Array) -> tuple[Array, Array]:
     return matrix, right
 
 
-class LinkDeviation(NamedTuple):
-    """Standard deviations of a link's centre of mass.
-
-    Attributes:
-        link: Name.
-        before: Prior standard deviations [m], shape (3,).
-        after: Standard deviations with the data [m], shape (3,).
-    """
-
-    link: str
-    before: Array
-    after: Array
-
-    @property
-    def observed(self) -> bool:
-        """Whether the data determine any of its coordinates better than the prior."""
-        return bool(np.any(self.after < OBSERVED * self.before))
-
-
 @dataclass(frozen=True)
 class Identifiability:
     """Parameters that poses identify, and those that they do not.
@@ -235,8 +210,8 @@ class Identifiability:
     Attributes:
         unknowns: Number of the links' parameters.
         rank: Number of their combinations that standing still identifies without noise.
-        known: Number of directions that the data determine better than the prior,
-            offsets included.
+        better_than_prior: Number of directions that the data determine better than
+            the prior, offsets included.
         condition: Strongest direction over the weakest of ``rank``.
         combinations: The combinations, as formulas.
         at_prior: Links whose centres of mass stay where the model has them.
@@ -245,7 +220,7 @@ class Identifiability:
 
     unknowns: int
     rank: int
-    known: int
+    better_than_prior: int
     condition: float
     combinations: tuple[str, ...]
     at_prior: tuple[str, ...]
@@ -264,37 +239,41 @@ def identifiability(frames: StandingFrames, found: Estimate) -> Identifiability:
     return Identifiability(
         unknowns=count,
         rank=rank,
-        known=int(np.sum(found.singular_values > 1.0)),
+        better_than_prior=int(np.sum(found.singular_values > 1.0)),
         condition=strongest / float(values[rank - 1]) if rank else np.inf,
         combinations=_combinations(columns, names, rank),
-        at_prior=tuple(own.link for own in link_deviations(found) if not own.observed),
+        at_prior=tuple(
+            name
+            for name, seen in zip(names, observed_links(found), strict=True)
+            if not seen
+        ),
         groups=_groups(found),
     )
 
 
-def link_deviations(found: Estimate) -> tuple[LinkDeviation, ...]:
-    """Return the standard deviations of each link's centre of mass."""
+def observed_links(found: Estimate) -> NDArray[np.bool_]:
+    """Return whether the data determine a link's CoM better than the prior, (nl,)."""
     belief = found.belief
-    prior = belief.root @ belief.root.T
-    deviations = []
-    for at, name in enumerate(belief.links):
-        before = _com_covariance(belief.mean, prior, at)
-        after = _com_covariance(found.mean, found.covariance, at)
-        parts = (np.sqrt(np.diag(part)) for part in (before, after))
-        deviations.append(LinkDeviation(name, *parts))
-    return tuple(deviations)
+    before = link_com_deviations(belief.mean, belief.root @ belief.root.T)
+    after = link_com_deviations(found.mean, found.covariance)
+    return np.asarray(np.any(after < OBSERVED * before, axis=1))
 
 
-def _com_covariance(mean: Array, covariance: Array, link: int) -> Array:
-    """Return the covariance of a link's centre of mass c = h / m [m²], (3, 3)."""
-    gradient = _com_gradient(mean, link)
-    here = slice(PER_LINK * link, PER_LINK * link + PER_LINK)
-    return np.asarray(gradient @ covariance[here, here] @ gradient.T)
+def link_com_deviations(mean: Array, covariance: Array) -> Array:
+    """Return standard deviations of the links' centres of mass [m], shape (nl, 3)."""
+    gradient, blocks = _link_blocks(mean, covariance)
+    variances = np.einsum("lij,ljlk,lik->li", gradient, blocks, gradient)
+    return np.asarray(np.sqrt(variances))
 
 
-def _com_gradient(mean: Array, link: int) -> Array:
-    mass, *moment = mean[PER_LINK * link : PER_LINK * link + PER_LINK]
-    return np.column_stack([-np.array(moment) / mass**2, np.eye(3) / mass])
+def _link_blocks(mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """Return derivatives of c = h / m by (m, h), (nl, 3, 4), and (nl, 4, nl, 4)."""
+    links = link_parameters(mean)
+    mass, moment = links[:, :1], links[:, 1:]
+    gradient = np.zeros((len(links), 3, PER_LINK))
+    gradient[..., 0] = -moment / mass**2
+    gradient[..., 1:] = np.eye(3) / mass[..., None]
+    return gradient, covariance[: links.size, : links.size].reshape(links.shape * 2)
 
 
 def _combinations(rows: Array, names: Sequence[str], rank: int) -> tuple[str, ...]:
@@ -330,18 +309,12 @@ def _groups(found: Estimate) -> tuple[tuple[str, ...], ...]:
     """Return links whose errors nearly cancel, joined with those of their partners."""
     from scipy.sparse.csgraph import connected_components
 
-    names = found.belief.links
-    whitened = []
-    for link in range(len(names)):
-        root = np.linalg.cholesky(_com_covariance(found.mean, found.covariance, link))
-        whitened.append(np.linalg.solve(root, _com_gradient(found.mean, link)))
-    together = np.zeros((len(names), len(names)), dtype=np.bool_)
-    for one in range(len(names)):
-        left = whitened[one] @ found.covariance[PER_LINK * one :][:PER_LINK]
-        for other in range(one):
-            here = slice(PER_LINK * other, PER_LINK * other + PER_LINK)
-            shared = left[:, here] @ whitened[other].T
-            together[one, other] = np.linalg.norm(shared, 2) > CORRELATED
+    names = np.array(found.belief.links)
+    gradient, blocks = _link_blocks(found.mean, found.covariance)
+    own = np.einsum("lij,ljlk,lmk->lim", gradient, blocks, gradient)
+    white = np.linalg.solve(np.linalg.cholesky(own), gradient)
+    shared = np.einsum("aij,ajbk,bmk->abim", white, blocks, white, optimize=True)
+    together = np.linalg.norm(shared, 2, axis=(2, 3)) > CORRELATED
     count, label = connected_components(together, directed=False)
-    groups = [tuple(np.array(names)[label == at].tolist()) for at in range(count)]
+    groups = [tuple(names[label == at].tolist()) for at in range(count)]
     return tuple(group for group in groups if len(group) > 1)

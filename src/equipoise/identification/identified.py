@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ from equipoise.arrays import Array
 from equipoise.identification.estimate import (
     Estimate,
     Identifiability,
-    link_deviations,
+    link_com_deviations,
+    observed_links,
 )
-from equipoise.identification.held_out import HeldOut
 from equipoise.identification.noise import Level
 from equipoise.identification.statics import (
     FEET,
@@ -21,6 +22,8 @@ from equipoise.identification.statics import (
     PER_LINK,
     MeasuredPoses,
     com_gradient,
+    link_parameters,
+    links_with_mass,
 )
 from equipoise.kinematics.frames import frame_pose
 from equipoise.notebook import html_table
@@ -55,6 +58,70 @@ class LinkFound(NamedTuple):
     seen: bool
 
 
+class Reduction(NamedTuple):
+    """Reduction of an RMS error.
+
+    Attributes:
+        fraction: Fraction of the error; negative if it grows.
+        interval: 95 % interval of this fraction.
+    """
+
+    fraction: float
+    interval: tuple[float, float]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the whole interval is above zero."""
+        return self.interval[0] > 0.0
+
+
+class HeldOut(NamedTuple):
+    """Errors of the centre of pressure in poses that were left out.
+
+    Attributes:
+        folds: Number of parts of the poses; each was left out once.
+        before: Errors of the original model, forward and to the left [m], (n, 2).
+        offsets_only: Errors of the original model with sensor offsets that were
+            identified without the pose [m], shape (n, 2).
+        after: Errors of models and offsets that were identified without the pose.
+        reduction: From the original model to the identified one.
+        over_offsets: From the original model with offsets to the identified one: the
+            effect of the masses.
+    """
+
+    folds: int
+    before: Array
+    offsets_only: Array
+    after: Array
+    reduction: Reduction
+    over_offsets: Reduction
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the identified masses are better, and not the offsets alone."""
+        return self.reduction.confirmed and self.over_offsets.confirmed
+
+    @property
+    def rms_before(self) -> float:
+        """RMS distance of predicted and measured centre of pressure [m]."""
+        return rms(self.before)
+
+    @property
+    def rms_offsets_only(self) -> float:
+        """The same with identified offsets [m]."""
+        return rms(self.offsets_only)
+
+    @property
+    def rms_after(self) -> float:
+        """The same with identified models and offsets [m]."""
+        return rms(self.after)
+
+
+def rms(errors: Array) -> float:
+    """Return the root mean square of distances, of errors (n, k)."""
+    return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
+
+
 @dataclass(frozen=True, eq=False)
 class Identified:
     """A robot's masses and centres of mass, identified from a log.
@@ -63,37 +130,24 @@ class Identified:
         original: The robot as its file describes it.
         robot: The same with identified masses and centres of mass.
         poses: The measured poses.
-        links: Every link with mass.
-        offsets: Sensor offsets by side: force and torque in sole axes [N, Nm], (6,).
-        offsets_95: Half the widths of their 95 % intervals, likewise.
-        offset_sum: Force offset of both sensors together [N], shape (3,): determined
-            better than either where the feet do not move.
-        offset_sum_95: Half the widths of its 95 % intervals [N], shape (3,).
-        mass: Total mass [kg].
-        mass_95: Half the width of its 95 % interval [kg].
-        estimate: All best values with their covariance, before bounds.
+        parameters: Best physically possible values, shape (nx,).
+        estimate: Best values with their covariance, before physical bounds.
         level: Standard deviations of the soles' tilt and of lateral forces.
-        can_tell: What the poses can identify.
+        identifiability: Parameters that the poses identify.
         held_out: Errors in poses that were left out.
-        held_links: Links whose parameters lie at a physical bound.
+        links_at_bounds: Links whose parameters lie at a physical bound.
         notices: Corrections, assumptions and anomalies, a sentence each.
     """
 
     original: Robot
     robot: Robot
     poses: MeasuredPoses
-    links: tuple[LinkFound, ...]
-    offsets: dict[Side, Array]
-    offsets_95: dict[Side, Array]
-    offset_sum: Array
-    offset_sum_95: Array
-    mass: float
-    mass_95: float
+    parameters: Array
     estimate: Estimate
     level: Level
-    can_tell: Identifiability
+    identifiability: Identifiability
     held_out: HeldOut
-    held_links: tuple[str, ...]
+    links_at_bounds: tuple[str, ...]
     notices: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -116,6 +170,76 @@ class Identified:
             },
         }
         return html_table(self.sentence, rows)
+
+    @cached_property
+    def links(self) -> tuple[LinkFound, ...]:
+        """Every link with mass."""
+        estimate = self.estimate
+        masses_95 = WIDTH_95 * np.sqrt(np.diag(estimate.covariance)[::PER_LINK])
+        coms_95 = WIDTH_95 * link_com_deviations(estimate.mean, estimate.covariance)
+        seen, old = observed_links(estimate), links_with_mass(self.original)
+        return tuple(
+            LinkFound(
+                name,
+                old[name].mass,
+                float(mass),
+                float(masses_95[at]),
+                old[name].com_in_link,
+                np.array(moment) / mass,
+                coms_95[at],
+                bool(seen[at]),
+            )
+            for at, (name, (mass, *moment)) in enumerate(
+                zip(old, link_parameters(self.parameters), strict=True)
+            )
+        )
+
+    def _half_widths(self, combinations: Array) -> Array:
+        """Return half the widths of 95 % intervals of k combinations (k, nx), (k,)."""
+        covariance = self.estimate.covariance
+        variances = np.einsum("ki,ij,kj->k", combinations, covariance, combinations)
+        return np.asarray(WIDTH_95 * np.sqrt(variances))
+
+    @property
+    def _selectors(self) -> tuple[Array, Array]:
+        """Combinations of parameters: the total mass, and the sum of force offsets."""
+        mass, forces = np.zeros((1, self.parameters.size)), np.eye(3, PER_FOOT)
+        mass[0, : -len(FEET) * PER_FOOT : PER_LINK] = 1.0
+        links = np.zeros((3, mass.size - len(FEET) * PER_FOOT))
+        return mass, np.hstack([links, *[forces] * len(FEET)])
+
+    @property
+    def mass(self) -> float:
+        """Total mass [kg]."""
+        return float((self._selectors[0] @ self.parameters)[0])
+
+    @property
+    def mass_95(self) -> float:
+        """Half the width of the total mass's 95 % interval [kg]."""
+        return float(self._half_widths(self._selectors[0])[0])
+
+    @property
+    def offsets(self) -> dict[Side, Array]:
+        """Sensor offsets by side: force and torque in sole axes [N, Nm], (6,)."""
+        return _by_foot(self.parameters)
+
+    @property
+    def offsets_95(self) -> dict[Side, Array]:
+        """Half the widths of their 95 % intervals, likewise."""
+        return _by_foot(WIDTH_95 * np.sqrt(np.diag(self.estimate.covariance)))
+
+    @property
+    def offset_sum(self) -> Array:
+        """Force offset of both sensors together [N], shape (3,).
+
+        Determined better than either where the feet do not move.
+        """
+        return np.asarray(self._selectors[1] @ self.parameters)
+
+    @property
+    def offset_sum_95(self) -> Array:
+        """Half the widths of its 95 % intervals [N], shape (3,)."""
+        return self._half_widths(self._selectors[1])
 
     @property
     def improved(self) -> bool:
@@ -145,130 +269,89 @@ class Identified:
             f"better (error of the centre of pressure from {what}); keep the original."
         )
 
-
-def links_found(robot: Robot, estimate: Estimate, mean: Array) -> tuple[LinkFound, ...]:
-    """Return every link before and after; ``mean`` are the values within bounds."""
-    deviation = np.sqrt(np.diag(estimate.covariance))
-    found = []
-    for at, own in enumerate(link_deviations(estimate)):
-        first = PER_LINK * at
-        old = robot.description.link_by_name[own.link].inertial
-        if old is None:
-            continue
-        found.append(
-            LinkFound(
-                own.link,
-                old.mass,
-                float(mean[first]),
-                float(WIDTH_95 * deviation[first]),
-                old.com_in_link,
-                mean[first + 1 : first + PER_LINK] / mean[first],
-                WIDTH_95 * own.after,
-                own.observed,
-            )
-        )
-    return tuple(found)
-
-
-def offsets_found(estimate: Estimate, mean: Array) -> tuple[dict[Side, Array], ...]:
-    """Return the sensors' offsets and half the widths of their 95 % intervals."""
-    deviation = WIDTH_95 * np.sqrt(np.diag(estimate.covariance))
-    first = PER_LINK * len(estimate.belief.links)
-    return tuple(
-        dict(zip(FEET, values[first:].reshape(-1, PER_FOOT), strict=True))
-        for values in (mean, deviation)
-    )
-
-
-def offset_sum_found(estimate: Estimate, mean: Array) -> tuple[Array, Array]:
-    """Return the sum of both force offsets, and half the 95 % widths [N]."""
-    first = PER_LINK * len(estimate.belief.links)
-    lever = np.zeros((3, len(mean)))
-    for at in range(len(FEET)):
-        lever[:, first + PER_FOOT * at : first + PER_FOOT * at + 3] = np.eye(3)
-    variance = np.diag(lever @ estimate.covariance @ lever.T)
-    return lever @ mean, WIDTH_95 * np.sqrt(variance)
-
-
-def figures(found: Identified) -> dict[str, Any]:
-    """Return the results as plain data, for ``summary.json``."""
-    identifiable, held = found.can_tell, found.held_out
-    return {
-        "verb": "identify",
-        "robot": found.original.name,
-        "achieved": found.improved,
-        "sentence": found.sentence,
-        "poses": len(found.poses),
-        "mass_kg": {
-            "before": found.original.mass,
-            "after": found.mass,
-            "interval_95": found.mass_95,
-        },
-        "held_out": {
-            "folds": held.folds,
-            "cop_rms_before_m": held.rms_before,
-            "cop_rms_offsets_only_m": held.rms_offsets_only,
-            "cop_rms_after_m": held.rms_after,
-            "reduction": held.reduction.share,
-            "reduction_interval_95": list(held.reduction.interval),
-            "reduction_over_offsets": held.over_offsets.share,
-            "reduction_over_offsets_interval_95": list(held.over_offsets.interval),
-            "confirmed": held.confirmed,
-        },
-        "standing_com_covariance_m2": _standing_com_covariance(found).tolist(),
-        "links": {
-            link.link: {
-                "mass_before_kg": link.mass_before,
-                "mass_kg": link.mass,
-                "mass_interval_95_kg": link.mass_95,
-                "com_before_m": link.com_before.tolist(),
-                "com_m": link.com.tolist(),
-                "com_interval_95_m": link.com_95.tolist(),
-                "seen": link.seen,
+    def summary(self) -> dict[str, Any]:
+        """Return the results as plain data, for ``summary.json``."""
+        identifiable, held = self.identifiability, self.held_out
+        return {
+            "verb": "identify",
+            "robot": self.original.name,
+            "achieved": self.improved,
+            "sentence": self.sentence,
+            "poses": len(self.poses),
+            "mass_kg": {
+                "before": self.original.mass,
+                "after": self.mass,
+                "interval_95": self.mass_95,
+            },
+            "held_out": {
+                "folds": held.folds,
+                "cop_rms_before_m": held.rms_before,
+                "cop_rms_offsets_only_m": held.rms_offsets_only,
+                "cop_rms_after_m": held.rms_after,
+                "reduction": held.reduction.fraction,
+                "reduction_interval_95": list(held.reduction.interval),
+                "reduction_over_offsets": held.over_offsets.fraction,
+                "reduction_over_offsets_interval_95": list(held.over_offsets.interval),
+                "confirmed": held.confirmed,
+            },
+            "standing_com_covariance_m2": self._standing_com_covariance().tolist(),
+            "links": {
+                link.link: {
+                    "mass_before_kg": link.mass_before,
+                    "mass_kg": link.mass,
+                    "mass_interval_95_kg": link.mass_95,
+                    "com_before_m": link.com_before.tolist(),
+                    "com_m": link.com.tolist(),
+                    "com_interval_95_m": link.com_95.tolist(),
+                    "seen": link.seen,
+                }
+                for link in self.links
+            },
+            "sensor_offsets": {
+                side: {
+                    "force_n": self.offsets[side][:3].tolist(),
+                    "force_interval_95_n": self.offsets_95[side][:3].tolist(),
+                    "torque_nm": self.offsets[side][3:].tolist(),
+                    "torque_interval_95_nm": self.offsets_95[side][3:].tolist(),
+                }
+                for side in FEET
             }
-            for link in found.links
-        },
-        "sensor_offsets": {
-            side: {
-                "force_n": found.offsets[side][:3].tolist(),
-                "force_interval_95_n": found.offsets_95[side][:3].tolist(),
-                "torque_nm": found.offsets[side][3:].tolist(),
-                "torque_interval_95_nm": found.offsets_95[side][3:].tolist(),
-            }
-            for side in FEET
+            | {
+                "together": {
+                    "force_n": self.offset_sum.tolist(),
+                    "force_interval_95_n": self.offset_sum_95.tolist(),
+                }
+            },
+            "identifiable": {
+                "unknowns": identifiable.unknowns,
+                "rank": identifiable.rank,
+                "known_better_than_prior": identifiable.better_than_prior,
+                "condition": identifiable.condition,
+                "combinations": list(identifiable.combinations),
+                "at_prior": list(identifiable.at_prior),
+                "inseparable_links": [list(group) for group in identifiable.groups],
+            },
+            "level": {
+                "tilt_rad": self.level.tilt,
+                "lateral_force_n": self.level.lateral_force,
+            },
+            "noise_scale": self.estimate.noise_scale._asdict(),
+            "outliers": np.flatnonzero(self.estimate.weights < 1.0).tolist(),
+            "at_bounds": list(self.links_at_bounds),
+            "notices": list(self.notices),
         }
-        | {
-            "together": {
-                "force_n": found.offset_sum.tolist(),
-                "force_interval_95_n": found.offset_sum_95.tolist(),
-            }
-        },
-        "identifiable": {
-            "unknowns": identifiable.unknowns,
-            "rank": identifiable.rank,
-            "known_better_than_prior": identifiable.known,
-            "condition": identifiable.condition,
-            "combinations": list(identifiable.combinations),
-            "at_prior": list(identifiable.at_prior),
-            "not_told_apart": [list(group) for group in identifiable.groups],
-        },
-        "level": {
-            "tilt_rad": found.level.tilt,
-            "sideways_n": found.level.sideways,
-        },
-        "noise_scale": found.estimate.noise_scale._asdict(),
-        "outliers": np.flatnonzero(found.estimate.weights < 1.0).tolist(),
-        "at_bounds": list(found.held_links),
-        "notices": list(found.notices),
-    }
+
+    def _standing_com_covariance(self) -> Array:
+        """Return the covariance of the standing robot's CoM [m²], shape (3, 3)."""
+        robot, estimate = self.original, self.estimate
+        poses = np.array(
+            [frame_pose(robot, robot.standing, name) for name in estimate.belief.links]
+        )
+        arms = poses[None, :, :3][..., [3, 0, 1, 2]]
+        gradient = com_gradient(arms, estimate.mean)[0]
+        return np.asarray(gradient @ estimate.covariance @ gradient.T)
 
 
-def _standing_com_covariance(found: Identified) -> Array:
-    """Return the covariance of the standing robot's CoM in the world [m²], (3, 3)."""
-    robot, estimate = found.original, found.estimate
-    poses = np.array(
-        [frame_pose(robot, robot.standing, name) for name in estimate.belief.links]
-    )
-    arms = poses[None, :, :3][..., [3, 0, 1, 2]]
-    gradient = com_gradient(arms, estimate.mean)[0]
-    return np.asarray(gradient @ estimate.covariance @ gradient.T)
+def _by_foot(values: Array) -> dict[Side, Array]:
+    offsets = values[-len(FEET) * PER_FOOT :].reshape(-1, PER_FOOT)
+    return dict(zip(FEET, offsets, strict=True))

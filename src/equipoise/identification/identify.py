@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate, identifiability
-from equipoise.identification.held_out import held_out
 from equipoise.identification.identified import (
-    WIDTH_95,
+    HeldOut,
     Identified,
-    links_found,
-    offset_sum_found,
-    offsets_found,
+    Reduction,
+    rms,
 )
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
@@ -45,9 +41,14 @@ from equipoise.identification.statics import (
     PER_LINK,
     Equations,
     MeasuredPoses,
+    StandingFrames,
+    centre_of_pressure,
     check_standing,
     equations,
+    offset_columns,
     standing_frames,
+    total_com,
+    total_wrench,
 )
 from equipoise.log.open_run import read_recording
 from equipoise.log.run import Run
@@ -59,7 +60,12 @@ FEWEST = 3
 SURPRISE = 3.0
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
-MISFITS = {"sideways": "lateral forces", "upright": "weight and tipping torques"}
+MOST_FOLDS = 5
+# Draws of the bootstrap, and the probability that an improvement is chance.
+DRAWS, CHANCE = 4000, 0.05
+MISFITS = {"lateral": "lateral forces", "vertical": "weight and tipping torques"}
+
+Fit = Callable[[Equations, Array, PriorBelief], Array]
 
 
 def identify(
@@ -143,62 +149,118 @@ def identify_poses(
     robot = poses.robot
     noise, prior = noise or SensorNoise(), prior or default_prior(robot)
     frames = standing_frames(robot, poses.q)
-    _check_enough(poses, frames.link_position)
+    _check_enough(poses, frames.link_arms[..., 0])
     check_standing(frames)
     belief = prior_belief(robot, prior)
     system = equations(frames, poses)
     plain = covariances(frames, poses, noise)
     level, covariance = level_of_soles(frames, system, plain, noise, belief)
 
-    def fit(rows: NDArray[np.int64]) -> Array:
-        return estimate(system.take(rows), covariance[rows], belief).mean
-
-    fit_offsets = partial(_fit_offsets, system, belief)
-    fits_of_offsets = [
-        (partial(fit_offsets, covariance), level),
-        (partial(fit_offsets, plain), LEVEL_SOLES),
-    ]
     found = estimate(system, covariance, belief)
     possible = consistent(robot, found)
-    checked = held_out(poses, frames, belief.mean, level, fit, fits_of_offsets, seed)
-    offsets, offsets_95 = offsets_found(found, possible.mean)
-    offset_sum, offset_sum_95 = offset_sum_found(found, possible.mean)
-    inertials = new_inertials(robot, possible.mean, belief.links)
-    masses = np.arange(0, PER_LINK * len(belief.links), PER_LINK)
-    variance = found.covariance[np.ix_(masses, masses)].sum()
+    inertials = new_inertials(robot, possible.mean)
     return Identified(
         original=robot,
         robot=robot.with_inertials(inertials),
         poses=poses,
-        links=links_found(robot, found, possible.mean),
-        offsets=offsets,
-        offsets_95=offsets_95,
-        offset_sum=offset_sum,
-        offset_sum_95=offset_sum_95,
-        mass=float(possible.mean[masses].sum()),
-        mass_95=float(WIDTH_95 * np.sqrt(variance)),
+        parameters=possible.mean,
         estimate=found,
         level=level,
-        can_tell=identifiability(frames, found),
-        held_out=checked,
-        held_links=possible.held,
+        identifiability=identifiability(frames, found),
+        held_out=_held_out(
+            poses,
+            frames,
+            system,
+            belief,
+            [(covariance, level), (plain, LEVEL_SOLES)],
+            seed,
+        ),
+        links_at_bounds=possible.at_bounds,
         notices=(*notices, *_remarks(found, level, possible)),
     )
 
 
-def _fit_offsets(
+def _held_out(
+    poses: MeasuredPoses,
+    frames: StandingFrames,
     system: Equations,
     belief: PriorBelief,
-    covariance: Array,
-    rows: NDArray[np.int64],
-) -> Array:
+    levels: Sequence[tuple[Array, Level]],
+    seed: int,
+) -> HeldOut:
+    """Leave out one part of the poses after the other, and predict it.
+
+    Parts are runs of neighbours, since these are most alike. ``levels`` has covariances
+    of the equations with the level of the soles, then on level soles; with offsets
+    only, the one that predicts best counts.
+    """
+    rows = np.arange(len(poses))
+    parts = np.array_split(rows, min(MOST_FOLDS, len(poses)))
+    # without sensor offsets a tilt cannot be separated from lateral forces
+    before = cop_errors(poses, frames, belief.mean, LEVEL_SOLES)
+
+    def left_out(fit: Fit, covariance: Array, level: Level) -> Array:
+        errors = np.zeros_like(before)
+        for part in parts:
+            others = np.setdiff1d(rows, part)
+            mean = fit(system.take(others), covariance[others], belief)
+            errors[part] = cop_errors(poses, frames, mean, level)[part]
+        return errors
+
+    after = left_out(_fit_all, *levels[0])
+    offsets_only = min((left_out(_fit_offsets, *pair) for pair in levels), key=rms)
+    return HeldOut(
+        len(parts),
+        before,
+        offsets_only,
+        after,
+        _reduction(before, after, seed),
+        _reduction(offsets_only, after, seed),
+    )
+
+
+def _fit_all(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
+    return estimate(system, covariance, belief).mean
+
+
+def _fit_offsets(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
     """Return the best parameters with those of the links as in the model, (nx,)."""
-    matrix, right = system.take(rows)
+    matrix, right = system
     links = PER_LINK * len(belief.links)
     fixed = belief.mean[:links]
     own = PriorBelief((), belief.mean[links:], belief.root[links:, links:])
     left = Equations(matrix[..., links:], right - matrix[..., :links] @ fixed)
-    return np.concatenate([fixed, estimate(left, covariance[rows], own).mean])
+    return np.concatenate([fixed, estimate(left, covariance, own).mean])
+
+
+def cop_errors(
+    poses: MeasuredPoses, frames: StandingFrames, mean: Array, level: Level
+) -> Array:
+    """Return predicted minus measured centre of pressure [m], shape (n, 2).
+
+    The CoM is above it along the line of force, as far as lateral forces come from
+    soles that are not level; ``mean`` are masses, first moments and offsets, (nx,).
+    """
+    offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
+    total = total_wrench(frames.sole_in_level, poses.wrenches) - offsets
+    measured = centre_of_pressure(total)
+    centre = total_com(frames, mean)
+    return np.asarray(
+        centre[:, :2] - centre[:, 2:] * level.expected_tilt(total) - measured
+    )
+
+
+def _reduction(before: Array, after: Array, seed: int) -> Reduction:
+    """Return a reduction and its bootstrap interval."""
+    rng = np.random.default_rng(seed)
+    draws = rng.integers(0, len(before), (DRAWS, len(before)))
+    squares = [
+        np.sum(errors**2, axis=1)[draws].mean(axis=1) for errors in (before, after)
+    ]
+    ratio = np.sqrt(squares[1] / np.maximum(squares[0], 1e-300))
+    low, high = np.quantile(1.0 - ratio, [CHANCE / 2.0, 1.0 - CHANCE / 2.0])
+    fraction = 1.0 - rms(after) / max(rms(before), 1e-300)
+    return Reduction(fraction, (float(low), float(high)))
 
 
 def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
@@ -212,7 +274,7 @@ def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
         raise EquipoiseError(
             f"all {len(poses)} poses are alike: no link moves by more than "
             f"{1e3 * travel:.1f} mm against the soles, so that no two links can be "
-            "separated; 'equipoise poses' finds better ones"
+            "separated; choose_poses() finds better ones"
         )
 
 
@@ -227,13 +289,13 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
             f"the robot weighs {100 * abs(heavier):.1f} % "
             f"{'more' if heavier > 0.0 else 'less'} than its model, whose total mass "
             f"was assumed to have a standard deviation of {100 * deviation:.1f} %: "
-            "assume a larger one (--mass-std)"
+            "assume a larger one (prior.mass_std_fraction)"
         )
-    if level.sideways > 0.0:
+    if level.lateral_force > 0.0:
         remarks.append(
-            f"each foot's lateral forces have errors of {level.sideways:.1f} N (one "
-            "standard deviation) beyond what a tilt of the soles explains: sensor "
-            "errors, or offsets larger than assumed (--offset-std)"
+            f"each foot's lateral forces have errors of {level.lateral_force:.1f} N "
+            "(one standard deviation) beyond what a tilt of the soles explains: sensor "
+            "errors, or offsets larger than assumed (prior.lateral_force_std)"
         )
     for name, scale in found.noise_scale._asdict().items():
         if scale > 1.0:
@@ -245,7 +307,7 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
     if len(outliers):
         named = ", ".join(str(row) for row in outliers[:8])
         remarks.append(f"poses that do not fit the others count less: {named}")
-    if possible.held:
-        names = ", ".join(possible.held)
+    if possible.at_bounds:
+        names = ", ".join(possible.at_bounds)
         remarks.append(f"at the bounds of what is physically possible: {names}")
     return tuple(remarks)

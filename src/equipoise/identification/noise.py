@@ -14,7 +14,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
@@ -23,15 +22,19 @@ from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
     FEET,
     PER_FOOT,
-    PER_LINK,
     WRENCH,
     Equations,
     MeasuredPoses,
     StandingFrames,
     cross_matrix,
+    link_parameters,
     offset_columns,
     total_com,
+    wrench_transform,
 )
+from equipoise.kinematics.com import com, com_jacobian
+from equipoise.kinematics.frames import frame_jacobian, frame_pose
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 
 # Floors are not level to better than this [rad]. Where soles are more level, assuming
@@ -86,7 +89,7 @@ def covariances(
     variance = np.repeat([noise.force**2, noise.torque**2], 3)
     total = np.zeros((len(poses), WRENCH, WRENCH))
     for side in FEET:
-        transform = frames.sole_wrench_transform(side)
+        transform = wrench_transform(frames.sole_in_level[side])
         of_sample = transform * variance @ np.swapaxes(transform, 1, 2)
         total += of_sample / poses.samples[:, None, None]
     if noise.joint > 0.0:
@@ -101,48 +104,35 @@ def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
     Joints determine where the soles are against the centre of mass, how they are
     turned, and with them the direction of up.
     """
-    robot = poses.robot
-    model, data = robot.model, robot.data
+    robot, q = poses.robot, poses.q
     weight = robot.mass * STANDARD_GRAVITY
-    soles = [robot.soles[side] for side in FEET]
-    links = [model.frames[model.getBodyId(sole.link)] for sole in soles]
-    levers = np.zeros((len(poses), WRENCH, robot.nv - 6))
-    for row, q in enumerate(poses.q):
-        com_jacobian = pin.jacobianCenterOfMass(model, data, q)[:, 6:]
-        pin.computeJointJacobians(model, data, q)
-        placed, turns, moves = [], [], []
-        for link, sole in zip(links, soles, strict=True):
-            joint = int(link.parentJoint)
-            pose = data.oMi[joint] * link.placement
-            pose = np.array(pose.homogeneous) @ sole.transform_sole_to_link
-            jacobian = pin.getJointJacobian(
-                model, data, joint, pin.LOCAL_WORLD_ALIGNED
-            )[:, 6:]
-            arm = pose[:3, 3] - data.oMi[joint].translation
-            placed.append(pose)
-            turns.append(jacobian[3:])
-            moves.append(jacobian[:3] - pin.skew(arm) @ jacobian[3:])
-        up = placed[0][:3, 2] + placed[1][:3, 2]
-        up /= np.linalg.norm(up)
-        middle = 0.5 * (placed[0][:3, 3] + placed[1][:3, 3])
-        tilt = -0.5 * sum(
-            pin.skew(pose[:3, 2]) @ turn
-            for pose, turn in zip(placed, turns, strict=True)
-        )
-        arm = np.array(data.com[0]) - middle
-        force = -weight * tilt
-        torque = -weight * pin.skew(arm) @ tilt
-        torque += weight * pin.skew(up) @ com_jacobian
-        for side, pose, turn, move in zip(FEET, placed, turns, moves, strict=True):
-            wrench = poses.wrenches[side][row]
-            push, twist = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
-            turned = -pin.skew(push) @ turn
-            force += turned
-            torque -= pin.skew(twist) @ turn + pin.skew(push) @ move
-            torque += pin.skew(pose[:3, 3] - middle) @ turned
-        to_level = frames.sole_rotation["left"][row] @ placed[0][:3, :3].T
-        levers[row] = np.concatenate([to_level @ force, to_level @ torque])
-    return levers
+    soles = {side: sole_pose(robot, q, side) for side in FEET}
+    middle = 0.5 * sum(pose[:, :3, 3] for pose in soles.values())
+    up = sum(pose[:, :3, 2] for pose in soles.values())
+    up /= np.linalg.norm(up, axis=1, keepdims=True)
+    tilt = np.zeros((len(q), 3, robot.nv - 6))
+    force, torque = np.zeros_like(tilt), np.zeros_like(tilt)
+    for side, pose in soles.items():
+        link = robot.soles[side].link
+        jacobian = np.asarray(frame_jacobian(robot, q, link))[..., 6:]
+        turn, place = jacobian[:, 3:], pose[:, :3, 3]
+        arm = place - frame_pose(robot, q, link)[:, :3, 3]
+        move = jacobian[:, :3] - cross_matrix(arm) @ turn
+        tilt -= 0.5 * cross_matrix(pose[:, :3, 2]) @ turn
+        wrench = poses.wrenches[side].reshape(-1, 2, 3)
+        push, twist = np.moveaxis(wrench @ np.swapaxes(pose[:, :3, :3], 1, 2), 1, 0)
+        turned = -cross_matrix(push) @ turn
+        force += turned
+        torque -= cross_matrix(twist) @ turn + cross_matrix(push) @ move
+        torque += cross_matrix(place - middle) @ turned
+    force -= weight * tilt
+    torque -= (
+        weight * cross_matrix(np.asarray(com(robot, q) - middle, np.float64)) @ tilt
+    )
+    torque += weight * cross_matrix(up) @ com_jacobian(robot, q)[..., 6:]
+    in_level = frames.sole_in_level["left"][:, :3, :3]
+    to_level = in_level @ np.swapaxes(soles["left"][:, :3, :3], 1, 2)
+    return np.concatenate([to_level @ force, to_level @ torque], axis=1)
 
 
 class Level(NamedTuple):
@@ -150,11 +140,11 @@ class Level(NamedTuple):
 
     Attributes:
         tilt: Tilt of up against the soles' mean normal, in x and in y [rad].
-        sideways: Each foot's lateral forces beyond a tilt [N].
+        lateral_force: Each foot's lateral forces beyond a tilt [N].
     """
 
     tilt: float
-    sideways: float
+    lateral_force: float
 
     def covariances(self, frames: StandingFrames, values: Array) -> Array:
         """Return what this adds to the equations' covariances, shape (n, 6, 6).
@@ -166,16 +156,16 @@ class Level(NamedTuple):
     def added(self, tilting: Array, pushing: Array) -> Array:
         """Return the same from the two levers."""
         added: Array = self.tilt**2 * tilting @ np.swapaxes(tilting, 1, 2)
-        added += self.sideways**2 * pushing @ np.swapaxes(pushing, 1, 2)
+        added += self.lateral_force**2 * pushing @ np.swapaxes(pushing, 1, 2)
         return added
 
-    def leaning(self, total: Array) -> Array:
+    def expected_tilt(self, total: Array) -> Array:
         """Return the expected tilt of up in x and y [rad], shape (n, 2).
 
         ``total`` are wrenches of the ground without offsets [N, Nm], shape (n, 6).
         """
         tilted = (self.tilt * total[:, 2:3]) ** 2
-        believed = tilted / np.maximum(tilted + 2.0 * self.sideways**2, 1e-300)
+        believed = tilted / np.maximum(tilted + 2.0 * self.lateral_force**2, 1e-300)
         return np.asarray(believed * total[:, :2] / total[:, 2:3])
 
 
@@ -184,8 +174,7 @@ LEVEL_SOLES = Level(0.0, 0.0)
 
 def tilt_lever(frames: StandingFrames, values: Array) -> Array:
     """Return the derivative of the ground's wrench by the tilt of up, (n, 6, 2)."""
-    links = values[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
-    weight = STANDARD_GRAVITY * float(links[:, 0].sum())
+    weight = STANDARD_GRAVITY * float(link_parameters(values)[:, 0].sum())
     lever = np.zeros((len(frames.tilt), WRENCH, 2))
     lever[:, :3] = np.eye(3)[:, :2]
     lever[:, 3:] = cross_matrix(total_com(frames, values))[..., :2]
@@ -200,7 +189,7 @@ def lateral_lever(frames: StandingFrames) -> Array:
     """
     columns = offset_columns(frames).reshape(-1, WRENCH, len(FEET), PER_FOOT)
     columns = columns[..., [0, 1, 5]]
-    left, right = (frames.sole_position[side] for side in FEET)
+    left, right = (frames.sole_in_level[side][:, :3, 3] for side in FEET)
     half = 0.5 * np.linalg.norm(left - right, axis=1)
     columns[..., 2] *= half[:, None, None]
     return columns.reshape(-1, WRENCH, 3 * len(FEET))
@@ -239,17 +228,17 @@ def level_of_soles(
     ]
     level, times = max(causes, key=poses.penalised)
     for _ in range(ROUNDS):
-        forces = {0.0, *(level.sideways * step for step in STEPS)}
+        forces = {0.0, *(level.lateral_force * step for step in STEPS)}
         noises = {max(1.0, times * step) for step in NOISE_STEPS}
         causes = [
-            (level._replace(sideways=force), more)
+            (level._replace(lateral_force=force), more)
             for force, more in product(sorted(forces), sorted(noises))
         ]
         level, times = max(causes, key=poses.penalised)
         values = belief.mean + belief.root @ poses.fit(level, times)[1]
         poses = poses._replace(tilting=tilt_lever(frames, values)[few])
     taken = level
-    if noise.level is None and level.sideways == 0.0:
+    if noise.level is None and level.lateral_force == 0.0:
         taken = level._replace(tilt=TILT_ALLOWANCE * level.tilt)
     return level, covariance + taken.covariances(frames, values)
 
@@ -275,7 +264,7 @@ class _Evidence(NamedTuple):
         """Return the log evidence less a BIC penalty for each cause."""
         level, times = causes
         penalty = 0.5 * float(np.log(WRENCH * len(self.covariance)))
-        number = (level.sideways > 0.0) + (times > 1.0)
+        number = (level.lateral_force > 0.0) + (times > 1.0)
         return self.fit(level, times)[0] - penalty * number
 
     def fit(self, level: Level, times: float) -> tuple[float, Array]:

@@ -23,7 +23,7 @@ from equipoise.robot.model import Robot
 
 # Fractions of the longest limb, the mass, the weight, and the weight times the limb.
 COM_FRACTION, MASS_FRACTION = 0.02, 0.08
-LATERAL_FRACTION, UPRIGHT_FRACTION, TORQUE_FRACTION = 0.05, 0.002, 0.005
+LATERAL_FRACTION, VERTICAL_FRACTION, TORQUE_FRACTION = 0.05, 0.002, 0.005
 
 
 @dataclass(frozen=True)
@@ -31,26 +31,26 @@ class Prior:
     """Standard deviations of the model's parameters from the true ones.
 
     Attributes:
-        com: Each coordinate of a link's centre of mass [m].
-        mass_share: A link's mass, as a fraction of it.
-        sideways_force: A sensor's lateral force offset, in x and y of its sole [N].
-        upright_force: The same in z [N]. Standing still cannot separate it from the
-            robot's mass, so that it bounds how well the mass can be determined.
-        torque: A sensor's torque offset [Nm].
+        com_std: Each coordinate of a link's centre of mass [m].
+        mass_std_fraction: A link's mass, as a fraction of it.
+        lateral_force_std: A sensor's lateral force offset, in x and y of its sole [N].
+        vertical_force_std: The same in z [N]. Standing still cannot separate it from
+            the robot's mass, so that it bounds how well the mass can be determined.
+        torque_std: A sensor's torque offset [Nm].
     """
 
-    com: float
-    mass_share: float
-    sideways_force: float
-    upright_force: float
-    torque: float
+    com_std: float
+    mass_std_fraction: float
+    lateral_force_std: float
+    vertical_force_std: float
+    torque_std: float
 
     def __post_init__(self) -> None:
         """Refuse what is not a standard deviation."""
         for name, value in vars(self).items():
             if not (np.isfinite(value) and value >= 0.0):
-                raise EquipoiseError(f"the prior's {name} is {value:g}; it must be ≥ 0")
-        if self.com == 0.0 or self.mass_share == 0.0:
+                raise EquipoiseError(f"prior.{name} is {value:g}; it must be ≥ 0")
+        if self.com_std == 0.0 or self.mass_std_fraction == 0.0:
             raise EquipoiseError(
                 "a prior whose standard deviations of centres of mass or masses are "
                 "zero leaves nothing to identify"
@@ -77,33 +77,31 @@ def default_prior(robot: Robot) -> Prior:
     """Return usual errors of models, from a robot's size and mass."""
     weight = robot.mass * STANDARD_GRAVITY
     return Prior(
-        com=COM_FRACTION * robot.longest_limb,
-        mass_share=MASS_FRACTION,
-        sideways_force=LATERAL_FRACTION * weight,
-        upright_force=UPRIGHT_FRACTION * weight,
-        torque=TORQUE_FRACTION * weight * robot.longest_limb,
+        com_std=COM_FRACTION * robot.longest_limb,
+        mass_std_fraction=MASS_FRACTION,
+        lateral_force_std=LATERAL_FRACTION * weight,
+        vertical_force_std=VERTICAL_FRACTION * weight,
+        torque_std=TORQUE_FRACTION * weight * robot.longest_limb,
     )
 
 
 def prior_belief(robot: Robot, prior: Prior) -> PriorBelief:
     """Return the parameters of a robot's links and sensors before measurements."""
-    names = links_with_mass(robot)
-    count = PER_LINK * len(names)
+    links = links_with_mass(robot)
+    count = PER_LINK * len(links)
     mean = np.zeros(count + 2 * PER_FOOT)
     root = np.zeros((len(mean), len(mean)))
-    for at, name in enumerate(names):
-        inertial = robot.description.link_by_name[name].inertial
-        if inertial is None:
-            continue
+    for at, inertial in enumerate(links.values()):
         here = slice(PER_LINK * at, PER_LINK * at + PER_LINK)
         mean[here] = inertial.mass * np.array([1.0, *inertial.com_in_link])
         # a heavier link is so around its centre of mass; and that may be elsewhere
         block = root[here, here]
-        block[:, 0] = prior.mass_share * mean[here]
-        block[1:, 1:] = prior.com * inertial.mass * np.eye(3)
-    offset = [prior.sideways_force] * 2 + [prior.upright_force] + [prior.torque] * 3
+        block[:, 0] = prior.mass_std_fraction * mean[here]
+        block[1:, 1:] = prior.com_std * inertial.mass * np.eye(3)
+    lateral, vertical = prior.lateral_force_std, prior.vertical_force_std
+    offset = [lateral, lateral, vertical, *[prior.torque_std] * 3]
     np.fill_diagonal(root[count:, count:], np.tile(offset, 2))
-    return PriorBelief(names, mean, root)
+    return PriorBelief(tuple(links), mean, root)
 
 
 def com_functionals(frames: StandingFrames, belief: PriorBelief) -> Array:

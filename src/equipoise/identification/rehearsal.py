@@ -6,7 +6,6 @@ in the poses that are to be measured, and are identified from simulated measurem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
-from equipoise.identification.estimate import Estimate, estimate, link_deviations
+from equipoise.identification.estimate import Estimate, estimate, link_com_deviations
 from equipoise.identification.identified import WIDTH_95
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.noise import SensorNoise, covariances, level_of_soles
@@ -24,7 +23,6 @@ from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import (
     Prior,
     PriorBelief,
-    default_prior,
     prior_belief,
 )
 from equipoise.identification.statics import (
@@ -35,13 +33,14 @@ from equipoise.identification.statics import (
     StandingFrames,
     com_gradient,
     equations,
+    link_parameters,
     standing_frames,
     total_com,
 )
 from equipoise.kinematics.com import com
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuation import Mode, actuation_of
+from equipoise.simulation.actuation import actuation_of
 from equipoise.simulation.contacts import default_material
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.fleet_states import FleetTrace
@@ -113,15 +112,15 @@ def draw_truth(
     """
     rng = np.random.default_rng(seed)
     belief = prior_belief(robot, prior)
-    links = belief.mean[: PER_LINK * len(belief.links)].reshape(-1, PER_LINK)
-    away = _cut_normal(rng, (len(links), 3)) * prior.com
-    ratio = 1.0 + _cut_normal(rng, (len(links), 1)) * prior.mass_share
+    links = link_parameters(belief.mean)
+    away = _cut_normal(rng, (len(links), 3)) * prior.com_std
+    ratio = 1.0 + _cut_normal(rng, (len(links), 1)) * prior.mass_std_fraction
     mass = np.maximum(ratio, LEAST_MASS) * links[:, :1]
     moment = mass * (links[:, 1:] / links[:, :1] + away)
     deviations = np.diag(belief.root)[links.size :]
     offsets = _cut_normal(rng, (2 * PER_FOOT, 1))[:, 0] * deviations
     values = np.concatenate([np.hstack([mass, moment]).ravel(), offsets])
-    inertials = new_inertials(robot, values, belief.links)
+    inertials = new_inertials(robot, values)
     return TrueRobot(robot.with_inertials(inertials), frozen_array(values))
 
 
@@ -133,7 +132,6 @@ def stand_in_poses(
     encoders: Encoders,
     seed: int | np.random.Generator,
     *,
-    mode: Mode = "servo",
     threads: int = 1,
 ) -> Stood:
     """Let a true robot stand in poses, and return its simulated measurements.
@@ -145,7 +143,6 @@ def stand_in_poses(
         feet: Noise of the sensors at the soles; offsets are the true robot's.
         encoders: Noise and resolution of the joints' positions.
         seed: Seed of the noise.
-        mode: Actuators that hold the joints.
         threads: CPU threads.
 
     Raises:
@@ -155,7 +152,7 @@ def stand_in_poses(
     world = make_world(
         truth.robot,
         material=default_material(model),
-        actuation=actuation_of(model, mode),
+        actuation=actuation_of(model, "servo"),
     )
     fleet = Fleet(world, len(q), DT, threads=threads)
     fleet.reset(q)
@@ -218,8 +215,7 @@ def _cut_normal(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
+class Score(NamedTuple):
     """Errors of an estimate where the truth is known.
 
     Attributes:
@@ -235,79 +231,8 @@ class Score:
     covered: dict[str, NDArray[np.bool_]]
 
 
-@dataclass(frozen=True, eq=False)
-class Rehearsal:
-    """Results of identifying many true robots.
-
-    Attributes:
-        scores: One for each true robot.
-        kept: Fraction of the poses in which they stood still.
-    """
-
-    scores: tuple[Score, ...]
-    kept: float
-
-    @property
-    def rms_before(self) -> float:
-        """Error of the model's total CoM in new poses [m]."""
-        return _rms([score.before for score in self.scores])
-
-    @property
-    def rms_after(self) -> float:
-        """The same after identification [m]."""
-        return _rms([score.after for score in self.scores])
-
-    def coverage(self, what: str) -> float:
-        """Return the fraction of 95 % intervals that hold the truth."""
-        return float(np.mean([score.covered[what].mean() for score in self.scores]))
-
-
-def rehearse(
-    robot: Robot,
-    q: Array,
-    new: Array,
-    *,
-    prior: Prior | None = None,
-    feet: FootSensors | None = None,
-    encoders: Encoders | None = None,
-    repetitions: int = 5,
-    seed: int = 0,
-) -> Rehearsal:
-    """Identify robots that differ from their model, in the simulator.
-
-    Args:
-        robot: The model.
-        q: Poses to measure, shape (n, nq).
-        new: Poses in which the CoM is wanted, shape (m, nq).
-        prior: Standard deviations of true robots and their sensors from the model;
-            :func:`default_prior` by default. An offset of zero is known exactly: the
-            sensors were zeroed.
-        feet: Foot sensors; 0.5 N and 0.02 Nm by default.
-        encoders: Encoders; 14 bits by default.
-        repetitions: Number of true robots.
-        seed: Random seed.
-
-    Raises:
-        EquipoiseError: If a true robot stands still in too few of the poses.
-    """
-    rng = np.random.default_rng(seed)
-    prior = default_prior(robot) if prior is None else prior
-    feet = usual_feet() if feet is None else feet
-    encoders = usual_encoders() if encoders is None else encoders
-    noise = noise_of(feet, encoders)
-    belief, frames = prior_belief(robot, prior), standing_frames(robot, new)
-    scores, kept = [], []
-    for _ in range(repetitions):
-        truth = draw_truth(robot, prior, rng)
-        stood = stand_in_poses(robot, truth, q, feet, encoders, rng)
-        found = known_after(stood.poses, noise, belief)
-        scores.append(score(frames, found, truth))
-        kept.append(len(stood.rows) / len(q))
-    return Rehearsal(tuple(scores), float(np.mean(kept)))
-
-
 @one_thread
-def known_after(
+def estimate_from_poses(
     poses: MeasuredPoses, noise: SensorNoise, belief: PriorBelief
 ) -> Estimate:
     """Return the estimate from poses on soft ground."""
@@ -323,12 +248,9 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
     after = total_com(frames, found.mean) - true
     gradient = com_gradient(frames.link_arms, found.mean)
     variance = np.einsum("nij,nij->ni", gradient @ found.covariance, gradient)
-    count = PER_LINK * len(found.belief.links)
-    links, right = (
-        values[:count].reshape(-1, PER_LINK) for values in (found.mean, truth.values)
-    )
+    links, right = link_parameters(found.mean), link_parameters(truth.values)
     errors = links[:, 1:] / links[:, :1] - right[:, 1:] / right[:, :1]
-    deviations = np.array([own.after for own in link_deviations(found)])
+    deviations = link_com_deviations(found.mean, found.covariance)
     deviation = np.sqrt(np.diag(found.covariance))
     inside = np.abs(found.mean - truth.values) <= WIDTH_95 * deviation
     return Score(
@@ -337,12 +259,7 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
         covered={
             "com": np.abs(after) <= WIDTH_95 * np.sqrt(variance),
             "link com": np.abs(errors) <= WIDTH_95 * deviations,
-            "link mass": inside[:count:PER_LINK],
-            "offset": inside[count:],
+            "link mass": inside[: links.size : PER_LINK],
+            "offset": inside[links.size :],
         },
     )
-
-
-def _rms(errors: list[Array]) -> float:
-    squares = [np.mean(np.sum(error**2, axis=1)) for error in errors]
-    return float(np.sqrt(np.mean(squares)))

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -69,7 +70,7 @@ class MeasuredPoses:
             if side not in self.robot.soles:
                 raise EquipoiseError(f"{self.robot.name} has no {side} sole")
             if side not in self.wrenches:
-                raise EquipoiseError(f"there is no wrench of the {side} foot")
+                raise EquipoiseError(f"the wrench of the {side} foot is missing")
             wrench = np.asarray(self.wrenches[side], dtype=np.float64)
             if wrench.shape != (rows, 6) or not np.isfinite(wrench).all():
                 raise ShapeError(
@@ -109,39 +110,30 @@ class StandingFrames:
 
     Attributes:
         link_names: Links that have mass, nl of them.
-        link_rotation: From link to level axes, shape (n, nl, 3, 3).
-        link_position: Origins of the links [m], shape (n, nl, 3).
-        sole_rotation: From sole to level axes, by side, shape (n, 3, 3).
-        sole_position: Origins of the soles [m], by side, shape (n, 3).
+        link_arms: [p_l, R_l], a link's origin [m] and its axes: the first moments h_l
+            for unit parameters, shape (n, nl, 3, 4).
+        sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
         tilt: Angle between the soles' normals [rad], shape (n,).
     """
 
     link_names: tuple[str, ...]
-    link_rotation: Array
-    link_position: Array
-    sole_rotation: dict[Side, Array]
-    sole_position: dict[Side, Array]
+    link_arms: Array
+    sole_in_level: dict[Side, Array]
     tilt: Array
 
-    @property
-    def link_arms(self) -> Array:
-        """[p_l, R_l]: the first moments h_l for unit parameters, (n, nl, 3, 4)."""
-        return np.concatenate(
-            [self.link_position[..., None], self.link_rotation], axis=3
-        )
 
-    def sole_wrench_transform(self, side: Side) -> Array:
-        """Return X_s, which maps wrenches from sole to level frame, (n, 6, 6)."""
-        return wrench_transform(self.sole_rotation[side], self.sole_position[side])
-
-
-def links_with_mass(robot: Robot) -> tuple[str, ...]:
-    """Return the names of the links that have mass, in the file's order."""
-    return tuple(
-        link.name
+def links_with_mass(robot: Robot) -> dict[str, Inertial]:
+    """Return the links that have mass, by name, in the file's order."""
+    return {
+        link.name: link.inertial
         for link in robot.description.links
         if link.inertial is not None and link.inertial.mass > 0.0
-    )
+    }
+
+
+def link_parameters(values: Array) -> Array:
+    """Return mass and first moment of each link, of parameters (nx,), (nl, 4)."""
+    return values[: -len(FEET) * PER_FOOT].reshape(-1, PER_LINK)
 
 
 def standing_frames(robot: Robot, q: Array) -> StandingFrames:
@@ -153,35 +145,28 @@ def standing_frames(robot: Robot, q: Array) -> StandingFrames:
             their base poses are ignored.
     """
     model, data = robot.model, robot.data
-    names = links_with_mass(robot)
-    frames = [model.frames[model.getBodyId(name)] for name in names]
+    names = tuple(links_with_mass(robot))
     soles = [robot.soles[side] for side in FEET]
-    sole_frames = [model.frames[model.getBodyId(sole.link)] for sole in soles]
-    joints = [int(frame.parentJoint) for frame in (*frames, *sole_frames)]
-    places = np.array(
-        [np.array(frame.placement.homogeneous) for frame in frames]
-        + [
-            np.array(frame.placement.homogeneous) @ sole.transform_sole_to_link
-            for frame, sole in zip(sole_frames, soles, strict=True)
-        ]
-    ).reshape(-1, 4, 4)
-    poses = np.zeros((len(q), len(joints), 4, 4))
+    ids = [robot.frame_id(name) for name in (*names, *(sole.link for sole in soles))]
+    joints = [int(model.frames[at].parentJoint) for at in ids]
+    places = np.array([model.frames[at].placement.homogeneous for at in ids])
+    places[-2:] @= [sole.transform_sole_to_link for sole in soles]
+    poses = np.zeros((len(q), len(ids), 4, 4))
     for row, configuration in enumerate(q):
         pin.forwardKinematics(model, data, configuration)
-        by_joint = [data.oMi[joint].homogeneous for joint in joints]
-        poses[row] = np.array(by_joint) @ places
-    level = level_frames(poses[:, -2], poses[:, -1])
-    poses = np.linalg.inv(level)[:, None] @ poses
-    normals = poses[:, -2:, :3, 2]
-    turn = np.linalg.norm(np.cross(normals[:, 0], normals[:, 1]), axis=1)
-    return StandingFrames(
-        names,
-        poses[:, :-2, :3, :3],
-        poses[:, :-2, :3, 3],
-        {side: poses[:, at - 2, :3, :3] for at, side in enumerate(FEET)},
-        {side: poses[:, at - 2, :3, 3] for at, side in enumerate(FEET)},
-        np.asarray(np.arcsin(np.clip(turn, 0.0, 1.0))),
-    )
+        poses[row] = np.array([data.oMi[joint].homogeneous for joint in joints])
+    poses = poses @ places
+    poses = np.linalg.inv(level_frames(poses[:, -2], poses[:, -1]))[:, None] @ poses
+    soles_in_level = {side: poses[:, at - 2] for at, side in enumerate(FEET)}
+    arms = poses[:, :-2, :3, [3, 0, 1, 2]]
+    return StandingFrames(names, arms, soles_in_level, sole_tilt(soles_in_level))
+
+
+def sole_tilt(soles: Mapping[Side, Array]) -> Array:
+    """Return the angle between the normals of both soles [rad], shape (n,)."""
+    left, right = (soles[side][:, :3, 2] for side in FEET)
+    turn = np.linalg.norm(np.cross(left, right), axis=1)
+    return np.asarray(np.arctan2(turn, np.einsum("ni,ni->n", left, right)))
 
 
 def check_standing(frames: StandingFrames) -> None:
@@ -230,35 +215,55 @@ class Equations(NamedTuple):
         return Equations(self.matrix[rows], self.right[rows])
 
 
-def equations(
-    frames: StandingFrames, poses: MeasuredPoses, gravity: float = STANDARD_GRAVITY
-) -> Equations:
-    """Return the equations of measured poses; gravity in [m/s²]."""
-    return Equations(balance_matrix(frames, gravity), total_wrench(frames, poses))
+def equations(frames: StandingFrames, poses: MeasuredPoses) -> Equations:
+    """Return the equations of measured poses."""
+    return Equations(
+        balance_matrix(frames),
+        total_wrench(frames.sole_in_level, poses.wrenches),
+    )
 
 
-def balance_matrix(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
+def balance_matrix(frames: StandingFrames) -> Array:
     """Return A: columns of the links, then of the sensors, shape (n, 6, nx)."""
-    columns = [link_columns(frames, gravity), offset_columns(frames)]
+    columns = [link_columns(frames), offset_columns(frames)]
     return np.concatenate(columns, axis=2)
 
 
-def total_wrench(frames: StandingFrames, poses: MeasuredPoses) -> Array:
-    """Return the sum of both measured wrenches in the level frame [N, Nm], (n, 6)."""
-    total = np.zeros((len(poses), WRENCH))
+def total_wrench(
+    sole_in_level: Mapping[Side, Array], wrenches: Mapping[Side, Array]
+) -> Array:
+    """Return the sum of both feet's wrenches in the level frame [N, Nm], (n, 6).
+
+    Args:
+        sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
+        wrenches: Wrenches about and in the soles' frames [N, Nm], by side, (n, 6).
+    """
+    total = np.zeros((len(wrenches[FEET[0]]), WRENCH))
     for side in FEET:
-        transform = frames.sole_wrench_transform(side)
-        total += np.einsum("nij,nj->ni", transform, poses.wrenches[side])
+        turn, place = sole_in_level[side][:, :3, :3], sole_in_level[side][:, :3, 3]
+        force = np.einsum("nij,nj->ni", turn, wrenches[side][:, :3])
+        total[:, :3] += force
+        total[:, 3:] += np.einsum("nij,nj->ni", turn, wrenches[side][:, 3:])
+        total[:, 3:] += np.cross(place, force)
     return total
+
+
+def centre_of_pressure(wrench: Array) -> Array:
+    """Return where wrenches have no horizontal torque in z = 0 [m], shape (n, 2).
+
+    Zero where the force does not point upward.
+    """
+    pushed = wrench[:, 2] > 0.0
+    upward = np.where(pushed, wrench[:, 2], 1.0)[:, None]
+    point = np.stack([-wrench[:, 4], wrench[:, 3]], axis=1) / upward
+    return np.where(pushed[:, None], point, 0.0)
 
 
 def total_com(frames: StandingFrames, mean: Array) -> Array:
     """Return the centre of mass in the level frame [m], shape (n, 3)."""
-    links = mean[: PER_LINK * len(frames.link_names)].reshape(-1, PER_LINK)
-    moment = np.einsum("nli,l->ni", frames.link_position, links[:, 0])
-    moment += np.einsum("nlij,lj->ni", frames.link_rotation, links[:, 1:])
-    centre: Array = moment / links[:, 0].sum()
-    return centre
+    links = link_parameters(mean)
+    moment = np.einsum("nlij,lj->ni", frames.link_arms, links)
+    return np.asarray(moment / links[:, 0].sum())
 
 
 def com_gradient(link_arms: Array, mean: Array) -> Array:
@@ -281,38 +286,34 @@ def com_gradient(link_arms: Array, mean: Array) -> Array:
     return gradient
 
 
-def link_columns(frames: StandingFrames, gravity: float = STANDARD_GRAVITY) -> Array:
+def link_columns(frames: StandingFrames) -> Array:
     """Return the ground's wrench for unit masses and moments, shape (n, 6, 4 nl)."""
-    n, links = frames.link_position.shape[:2]
+    n, links = frames.link_arms.shape[:2]
     columns = np.zeros((n, WRENCH, links, PER_LINK))
-    columns[:, 2, :, 0] = gravity
-    arms = frames.link_arms
-    columns[:, 3] = gravity * arms[:, :, 1]
-    columns[:, 4] = -gravity * arms[:, :, 0]
+    columns[:, 2, :, 0] = STANDARD_GRAVITY
+    columns[:, 3] = STANDARD_GRAVITY * frames.link_arms[:, :, 1]
+    columns[:, 4] = -STANDARD_GRAVITY * frames.link_arms[:, :, 0]
     return columns.reshape(n, WRENCH, links * PER_LINK)
 
 
 def offset_columns(frames: StandingFrames) -> Array:
     """Return the sum of wrenches for unit sensor offsets, shape (n, 6, 12)."""
-    return np.concatenate([frames.sole_wrench_transform(side) for side in FEET], axis=2)
+    soles = frames.sole_in_level
+    return np.concatenate([wrench_transform(soles[side]) for side in FEET], axis=2)
 
 
-def wrench_transform(rotation: Array, position: Array) -> Array:
-    """Return transforms of wrenches, force first, from a frame to another, (n, 6, 6).
+def wrench_transform(transform: Array) -> Array:
+    """Return X, which maps wrenches (force first) as transforms map points, (n, 6, 6).
 
-    Args:
-        rotation: From its axes to the other's, shape (n, 3, 3).
-        position: Its origin in the other [m], shape (n, 3).
+    ``transform`` has shape (n, 4, 4).
     """
-    transform = np.zeros((len(rotation), WRENCH, WRENCH))
-    transform[:, :3, :3] = transform[:, 3:, 3:] = rotation
-    transform[:, 3:, :3] = cross_matrix(position) @ rotation
-    return transform
+    rotation = transform[:, :3, :3]
+    wrench = np.zeros((len(rotation), WRENCH, WRENCH))
+    wrench[:, :3, :3] = wrench[:, 3:, 3:] = rotation
+    wrench[:, 3:, :3] = cross_matrix(transform[:, :3, 3]) @ rotation
+    return wrench
 
 
 def cross_matrix(vectors: Array) -> Array:
     """Return [v]×, with [v]× u = v × u, shape (…, 3, 3)."""
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    zero = np.zeros_like(x)
-    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+    return np.swapaxes(np.cross(vectors[..., None, :], np.eye(3)), -1, -2)

@@ -121,7 +121,7 @@ def test_sign_of_one_foot(humanoid, made):
     own = made.recording.wrenches["r_sole"].values
     text = refused(humanoid, with_wrenches(made.recording, {"r_sole": -own}))
     assert "the right foot is pushed down" in text
-    assert "--wrench-frame" in text
+    assert "wrench_frames={NAME: FRAME}" in text
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_sign_of_one_foot(humanoid, made):
     [
         (0.5, "half of it is missing"),
         (1.4, "40% off"),
-        (1.0 / 9.80665, "force=kgf"),
-        ([1, 1, 1, 1e3, 1e3, 1e3], "torque=Nmm"),
+        (1.0 / 9.80665, "units={'force': 'kgf'}"),
+        ([1, 1, 1, 1e3, 1e3, 1e3], "units={'torque': 'Nmm'}"),
         (0.0, "zero all the time"),
     ],
 )
@@ -154,14 +154,14 @@ def test_degrees_are_refused(humanoid, made):
     joints = {name: np.rad2deg(own) for name, own in made.recording.joints.items()}
     text = refused(humanoid, replace(made.recording, joints=joints))
     assert "look like degrees" in text
-    assert "--units angle=deg" in text
+    assert "units={'angle': 'deg'}" in text
 
 
 @pytest.mark.parametrize(
     ("units", "said"),
     [
-        ({"angle": "grad"}, "no unit 'grad' of angle"),
-        ({"mass": "kg"}, "unit of 'mass'"),
+        ({"angle": "grad"}, "unknown unit 'grad' of angle"),
+        ({"mass": "kg"}, "unknown kind of unit 'mass'"),
     ],
 )
 def test_unknown_units(humanoid, made, units, said):

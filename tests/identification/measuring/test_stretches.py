@@ -14,10 +14,8 @@ import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
-    centre_of_pressure,
     sliding,
     sole_views,
-    total_wrench,
 )
 from equipoise.identification.measuring.log_poses import measured_poses
 from equipoise.identification.measuring.stretches import (
@@ -28,7 +26,7 @@ from equipoise.identification.measuring.stretches import (
     scatter,
 )
 from equipoise.identification.noise import SensorNoise
-from equipoise.identification.statics import FEET
+from equipoise.identification.statics import FEET, centre_of_pressure, total_wrench
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.replay import recorded_run
 
@@ -93,7 +91,7 @@ def _ar1(rng, rho, count):
     return values[200:]
 
 
-def test_scatter_finds_noise_and_worth(humanoid):
+def test_scatter_finds_noise_and_samples(humanoid):
     """Noise of force and torque come back, and rows of AR(1) noise count for less."""
     rng = np.random.default_rng(4)
     made = standing_log(humanoid, poses_of(humanoid, 1, 5), hold_s=30.0, force=1e-9)
@@ -142,10 +140,11 @@ def test_every_hold_is_found(humanoid, seed, step, lost, hold_s):
     found = measured_poses(humanoid, made.recording)
     assert len(found.stretches) == len(poses)
     views = sole_views(humanoid, found.poses.q)
-    total = total_wrench(views, found.poses.wrenches)
+    total = total_wrench(views.sole_in_level, found.poses.wrenches)
     pressed = centre_of_pressure(total) - views.com_in_level[:, :2]
     for at, (stretch, span) in enumerate(zip(found.stretches, made.spans, strict=True)):
-        assert span[0] - 0.3 < stretch.start_s < stretch.end_s < span[1] + 0.3
+        # a move between poses that are nearly alike begins slowly
+        assert span[0] - 0.5 < stretch.start_s < stretch.end_s < span[1] + 0.5
         for side in FEET:
             off = found.poses.wrenches[side][at] - made.wrenches[side][at]
             sigma = 0.5 / np.sqrt(stretch.end - stretch.first)
@@ -194,7 +193,8 @@ def test_real_icub():
     assert len(found.stretches) == 8
     assert found.offset_s is None  # it walks, and does not shift its weight
     assert any("'l_wrist_prosup'" in text for text in found.notices)
-    total = total_wrench(sole_views(robot, found.poses.q), found.poses.wrenches)
+    views = sole_views(robot, found.poses.q)
+    total = total_wrench(views.sole_in_level, found.poses.wrenches)
     assert total[:, 2].mean() / GRAVITY == pytest.approx(33.86, abs=0.15)
     assert total[:, 0].mean() == pytest.approx(-34.0, abs=3.0)
     run = recorded_run(recording, robot)  # in world axes, by motion capture

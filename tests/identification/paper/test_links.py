@@ -12,7 +12,6 @@ from equipoise.identification.paper.link_coms import (
     Chain,
     links_from_com,
     links_from_feet,
-    poses_needed,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -71,14 +70,13 @@ def test_com_of_a_chain_is_pinocchios(links: int, seed: int) -> None:
 @given(links=counts, seed=seeds)
 def test_com_known_needs_n_poses(links: int, seed: int) -> None:
     """As many poses as links give rank 2n; more of them give the same links."""
-    n = poses_needed(links, com_known=True)
+    n = links
     chain, angles, r, l = draw(links, n + 2, seed)  # noqa: E741
     total = pinocchio_com(chain, angles, r, l)
 
     few = links_from_com(chain, angles[:n], total[:n])
     many = links_from_com(chain, angles, total)
 
-    assert n == links
     assert few.rank == many.rank == 2 * links
     assert many.determined.all()
     np.testing.assert_allclose(many.r, r, atol=1e-8)
@@ -89,7 +87,7 @@ def test_com_known_needs_n_poses(links: int, seed: int) -> None:
 @given(links=st.integers(1, 4), seed=seeds, sloped=st.booleans())
 def test_feet_need_two_poses_a_link(links: int, seed: int, sloped: bool) -> None:
     """2n + 2 poses recover r and l; n + 1 of Eq. (21) leave rank n + 1 of 2n."""
-    needed = poses_needed(links, com_known=False)
+    needed = 2 * links
     chain, angles, r, l = draw(links, needed + 2, seed)  # noqa: E741
     total = chain.com(angles, r, l)
     beta = np.random.default_rng(seed).uniform(-0.2, 0.2, len(angles)) * sloped
@@ -100,7 +98,7 @@ def test_feet_need_two_poses_a_link(links: int, seed: int, sloped: bool) -> None
         chain, angles[: links + 1], alpha[: links + 1], beta[: links + 1]
     )
 
-    assert found.rank == needed == 2 * links
+    assert found.rank == needed
     np.testing.assert_allclose(found.r, r, atol=1e-6)
     np.testing.assert_allclose(found.l, l, atol=1e-6)
     assert short.rank == links + 1

@@ -183,9 +183,10 @@ def test_singular_cases_are_named() -> None:
 def test_remaining_com_in_polar_form() -> None:
     """Eq. (25), (32): t sin χ and t cos χ are r_w and l_w + L_a, in any quadrant."""
     for com in ([0.1, 0.2], [0.1, -0.4], [-0.2, -0.1]):
-        rest = remaining_com(SCRIPT.feet, SCRIPT.mass, com)
-        x, z = rest.distance * np.sin(rest.angle), rest.distance * np.cos(rest.angle)
-        np.testing.assert_allclose([x, z], [rest.r, rest.l + 0.1], atol=1e-14)
+        r_w, l_w = remaining_com(SCRIPT.feet, SCRIPT.mass, com)
+        t, chi = np.hypot(r_w, l_w + 0.1), np.arctan2(r_w, l_w + 0.1)
+        x, z = t * np.sin(chi), t * np.cos(chi)
+        np.testing.assert_allclose([x, z], [r_w, l_w + 0.1], atol=1e-14)
         feet = SCRIPT.feet.mass * np.array([SCRIPT.feet.r, SCRIPT.feet.l])
         total = (feet + SCRIPT.carried * np.array([x, z])) / SCRIPT.mass
         np.testing.assert_allclose(total, com, atol=1e-14)

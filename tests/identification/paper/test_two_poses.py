@@ -11,12 +11,6 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.paper.foot_wrenches import (
     Coefficients,
     Feet,
-    FootWrench,
-    Pair,
-    WrenchNoise,
-    coefficients,
-    height_deviation,
-    height_gradient,
     two_pose_com,
 )
 
@@ -119,104 +113,6 @@ def test_f_is_what_sympy_solves() -> None:
     wanted = sp.sin(t) * (1 + ba * bb) + sp.cos(t) * (ba - bb)
     ratio = sp.denom(sp.together(solved[zb])) / wanted
     assert not sp.simplify(ratio.subs({mu: 1, m2: 3, ru: 2, lu: 5, up: 7})).has(t)
-
-
-@given(seed=seeds)
-def test_gradient_is_that_of_finite_differences(seed: int) -> None:
-    """Each of the eight derivatives, to 1e-6 of the largest."""
-    drawn = case(seed)
-    assume(abs(against_gravity(drawn)) > 0.05)
-    given_ = np.array([drawn.a.alpha, drawn.a.beta, drawn.b.alpha, drawn.b.beta])
-
-    def heights(values: np.ndarray) -> np.ndarray:
-        a = drawn.a._replace(alpha=values[0], beta=values[1])
-        b = drawn.b._replace(alpha=values[2], beta=values[3])
-        found = two_pose_com(a, b, drawn.turn, drawn.feet, drawn.mass)
-        return np.array([found.com_a[2], found.com_b[2]])
-
-    gradient = height_gradient(drawn.a, drawn.b, drawn.turn, drawn.feet, drawn.mass)
-
-    step = 1e-6
-    for column, axis in enumerate(np.eye(4)):
-        ahead, back = heights(given_ + step * axis), heights(given_ - step * axis)
-        difference = (ahead - back) / (2.0 * step)
-        atol = 1e-6 * np.abs(gradient).max()
-        np.testing.assert_allclose(gradient[:, column], difference, atol=atol)
-
-
-def test_level_ground_amplifies_by_one_over_sine() -> None:
-    """∂Z_A/∂α_B = 1/sin θ and ∂Z_A/∂α_A = −cot θ, whatever the robot."""
-    drawn = case(5, level=True)
-
-    gradient = height_gradient(drawn.a, drawn.b, drawn.turn, drawn.feet, drawn.mass)
-
-    assert gradient[0, 2] == pytest.approx(1.0 / np.sin(drawn.turn), rel=1e-12)
-    assert gradient[0, 0] == pytest.approx(-1.0 / np.tan(drawn.turn), rel=1e-12)
-
-
-def wrenches(drawn: Case) -> tuple[Pair, Pair]:
-    """Return feet that stand on level ground as drawn, 0.2 m to each side."""
-    pairs = []
-    for com in (drawn.com_a, drawn.com_b):
-        half = np.array([0.0, 0.0, 0.5 * 9.81 * drawn.mass])
-        torque = np.array([com[1] * half[2], -com[0] * half[2], 0.0])
-        sides = [np.array([0.03, y, 0.05]) for y in (-0.2, 0.2)]
-        pairs.append(
-            tuple(
-                FootWrench(p, half, torque - np.cross([p[0], 0, p[2]], half))
-                for p in sides
-            )
-        )
-    return pairs[0], pairs[1]
-
-
-@pytest.mark.parametrize("level", [True, False])
-def test_deviation_is_that_of_many_noisy_trials(level: bool) -> None:
-    """2000 draws of sensor noise: standard deviations of Z_A and Z_B within 5 %."""
-    drawn = case(5, level=True)
-    pairs = wrenches(drawn)
-    noise = WrenchNoise(0.05, 0.02)
-    rng = np.random.default_rng(1)
-    heights = []
-    for _ in range(2000):
-        lines = [
-            coefficients(
-                *(
-                    FootWrench(
-                        foot.position,
-                        foot.force + noise.force * rng.standard_normal(3),
-                        foot.torque + noise.torque * rng.standard_normal(3),
-                    )
-                    for foot in pair
-                )
-            )
-            for pair in pairs
-        ]
-        a, b = (line.level() for line in lines) if level else lines
-        found = two_pose_com(a, b, drawn.turn, drawn.feet, drawn.mass)
-        heights.append([found.com_a[2], found.com_b[2]])
-
-    said = height_deviation(
-        *pairs, drawn.turn, drawn.feet, drawn.mass, noise, level=level
-    )
-
-    np.testing.assert_allclose(np.mean(heights, axis=0)[0], drawn.com_a[2], rtol=0.05)
-    np.testing.assert_allclose(said, np.std(heights, axis=0), rtol=0.05)
-
-
-def test_known_level_ground_helps() -> None:
-    """Horizontal forces act at the CoM's height: leaving them out is better."""
-    drawn = case(5, level=True)
-    body = (*wrenches(drawn), drawn.turn, drawn.feet, drawn.mass)
-    noise = WrenchNoise(0.5, 0.02)
-
-    with_beta = height_deviation(*body, noise)
-    without = height_deviation(*body, noise, level=True)
-
-    assert without.a < 0.5 * with_beta.a
-    assert height_deviation(*body, WrenchNoise(0.0, 0.0)) == (0.0, 0.0)
-    with pytest.raises(EquipoiseError, match="must not be negative"):
-        height_deviation(*body, WrenchNoise(-1.0, 0.0))
 
 
 def test_upright_alone_has_no_height() -> None:

@@ -86,7 +86,7 @@ def test_same_seed_same_poses() -> None:
     assert np.abs(one - other).max() > 0.01
 
 
-def test_margin_grows_with_doubt() -> None:
+def test_margin_grows_with_the_prior_deviation() -> None:
     """In proportion, beside a fraction of the soles, up to half-way to the middle."""
     from dataclasses import replace
 
@@ -97,7 +97,9 @@ def test_margin_grows_with_doubt() -> None:
     prior = default_prior(robot)
     margins = [
         default_margin(
-            robot, polygon, replace(prior, com=0.008 * scale, mass_share=0.05 * scale)
+            robot,
+            polygon,
+            replace(prior, com_std=0.008 * scale, mass_std_fraction=0.05 * scale),
         )
         for scale in (0.1, 1.0, 1.9, 300.0)
     ]

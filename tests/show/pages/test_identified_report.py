@@ -17,7 +17,6 @@ from identification.true_robots import (
 from show.pages.test_report import Page
 
 import equipoise as eq
-from equipoise.identification.identified import figures
 from equipoise.identification.identify import identify_poses
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.load import load
@@ -54,7 +53,7 @@ def asked() -> Asked:
     poses = measure(random_truth(model, rng), random_poses(model, 20, rng), rng)
     found = identify_poses(poses, noise=NOISE, prior=PRIOR)
     plain = {
-        **figures(found),
+        **found.summary(),
         "seed": 0,
         "versions": {"equipoise": "0.1.0", "numpy": "2.4"},
         "command": COMMAND,
@@ -174,7 +173,7 @@ def test_every_name_is_escaped(asked):
     """Names and texts from files and users cannot become markup."""
     plain = copy.deepcopy(asked.figures)
     name = next(iter(plain["links"]))
-    plain["identifiable"] |= {"combinations": [BAD], "not_told_apart": [[BAD, BAD]]}
+    plain["identifiable"] |= {"combinations": [BAD], "inseparable_links": [[BAD, BAD]]}
     plain |= {
         "robot": BAD,
         "sentence": BAD,
@@ -184,7 +183,7 @@ def test_every_name_is_escaped(asked):
         "at_bounds": [BAD, name],
         "sensor_offsets": {BAD: plain["sensor_offsets"]["left"]},
         "noise_scale": {BAD: 1.0},
-        "level": {"tilt_rad": 0.004, "sideways_n": 0.0},
+        "level": {"tilt_rad": 0.004, "lateral_force_n": 0.0},
     }
     source = identified_report(plain, *asked[1:], BAD, BAD)
     page = Page(source)
@@ -214,7 +213,7 @@ def test_little_is_enough(asked):
         **plain["identifiable"],
         "condition": np.inf,
         "combinations": [],
-        "not_told_apart": [],
+        "inseparable_links": [],
     }
     nothing = np.zeros((1, 2))
     same = identified_report(

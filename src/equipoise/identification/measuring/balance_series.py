@@ -1,4 +1,7 @@
-"""Centre of mass and ground wrench of a log, row by row, as seen from the soles."""
+"""Centre of mass and ground wrench of a log, row by row, as seen from the soles.
+
+And the delay of the one against the other.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.statics import FEET, level_frames
+from equipoise.identification.statics import (
+    FEET,
+    centre_of_pressure,
+    level_frames,
+    sole_tilt,
+    total_wrench,
+)
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+
+# Offsets are searched up to this, in steps of this [s].
+MOST_OFFSET, STEP = 0.5, 0.01
+# Feet stand as long as they move against each other by less than this [m/s].
+FEET_SPEED = 0.03
+# The CoM moves if it is faster than this [m/s], for at least this long [s].
+MOVING, LEAST_SECONDS = 0.01, 0.5
+# Both curves are smoothed twice over this [s]: accelerations are slopes of slopes.
+SMOOTHING = 0.4
+# The curves must correlate by this, and the shift must reduce the misfit by more than
+# chance does once in a hundred times (χ²), with one independent row in each window.
+LEAST_CORRELATION, LEAST_GAIN = 0.9, 6.6
+MOST_ROWS = 20_000
+
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,56 +62,18 @@ class SoleViews:
     sole_in_level: Mapping[Side, Array]
     tilt: Array
 
-    def rows(self, at: NDArray[np.int64] | slice) -> SoleViews:
-        """Return some of the rows."""
-        return SoleViews(
-            self.com_in_level[at],
-            {side: own[at] for side, own in self.com_in_sole.items()},
-            {side: own[at] for side, own in self.sole_in_level.items()},
-            self.tilt[at],
-        )
-
 
 def sole_views(robot: Robot, q: Array) -> SoleViews:
     """Return rows of a log, shape (n, nq), as seen from the robot's two soles."""
     centre = np.asarray(com(robot, q), dtype=np.float64)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
     inverse = np.linalg.inv(level_frames(soles["left"], soles["right"]))
-    normals = [soles[side][:, :3, 2] for side in FEET]
-    turn = np.linalg.norm(np.cross(normals[0], normals[1]), axis=1)
-    upright = np.einsum("ni,ni->n", normals[0], normals[1])
     return SoleViews(
         _moved(inverse, centre),
         {side: _moved(np.linalg.inv(pose), centre) for side, pose in soles.items()},
         {side: inverse @ pose for side, pose in soles.items()},
-        np.asarray(np.arctan2(turn, upright)),
+        sole_tilt(soles),
     )
-
-
-def total_wrench(views: SoleViews, wrenches: Mapping[Side, Array]) -> Array:
-    """Return the sum of both feet's wrenches in the level frame [N, Nm], (n, 6).
-
-    ``wrenches`` are about and in the soles' frames [N, Nm], by side, shape (n, 6).
-    """
-    total = np.zeros((len(views.tilt), 6))
-    for side in FEET:
-        turn = views.sole_in_level[side][:, :3, :3]
-        force = np.einsum("nij,nj->ni", turn, wrenches[side][:, :3])
-        total[:, :3] += force
-        total[:, 3:] += np.einsum("nij,nj->ni", turn, wrenches[side][:, 3:])
-        total[:, 3:] += np.cross(views.sole_in_level[side][:, :3, 3], force)
-    return total
-
-
-def centre_of_pressure(wrench: Array) -> Array:
-    """Return where wrenches have no horizontal torque in z = 0 [m], shape (n, 2).
-
-    Zero where the force does not point upward.
-    """
-    pushed = wrench[:, 2] > 0.0
-    upward = np.where(pushed, wrench[:, 2], 1.0)[:, None]
-    point = np.stack([-wrench[:, 4], wrench[:, 3]], axis=1) / upward
-    return np.where(pushed[:, None], point, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +139,102 @@ def sliding(time: Array, values: Array, window_s: float) -> Sliding:
     alone = spread <= 1e-12 * count**2 * window_s**2
     slope = np.where(alone, 0.0, lean / np.where(alone, 1.0, spread))
     return Sliding(sum_x / count + middle, slope)
+
+
+def runs(changes: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """Return first rows of runs, and the rows after them, (k,) each.
+
+    ``changes`` says between which of n rows a run ends, shape (n - 1,).
+    """
+    bounds = np.flatnonzero(np.concatenate([[True], changes, [True]]))
+    return bounds[:-1], bounds[1:]
+
+
+def time_offset(log: BalanceSeries) -> float | None:
+    """Return the delay of wrenches against joints [s]; None if not identifiable.
+
+    While both feet stand, the centre of pressure is at c - c̈ h / g, with the CoM c at
+    height h. The two curves are shifted onto each other where the CoM moves; constant
+    differences do not count. Steps are not used: walking alone is not sufficient.
+    """
+    time, views = log.time, log.views
+    if len(time) < 3:
+        return None
+    rows, segment = _moving(time, views)
+    if len(rows) == 0:
+        return None
+    once = sliding(time, views.com_in_level, SMOOTHING)
+    acceleration = sliding(time, once.slope, SMOOTHING).slope[rows, :2]
+    centre = sliding(time, once.mean, SMOOTHING).mean[rows]
+    expected = centre[:, :2] - acceleration * centre[:, 2:] / STANDARD_GRAVITY
+    expected = _centred(expected, segment)
+    soles = {side: views.sole_in_level[side][rows] for side in FEET}
+    smooth = {}
+    for side in FEET:
+        half = sliding(time, log.wrenches[side], SMOOTHING).mean
+        smooth[side] = sliding(time, half, SMOOTHING).mean
+    offsets = np.arange(-MOST_OFFSET, MOST_OFFSET + 0.5 * STEP, STEP)
+    scores = np.array(
+        [
+            _correlation(soles, smooth, time, time[rows] + late, expected, segment)
+            for late in offsets
+        ]
+    )
+    best = int(np.argmax(scores))
+    if scores[best] < LEAST_CORRELATION or best in (0, len(offsets) - 1):
+        return None
+    misfit = 1.0 - scores**2
+    at_zero = misfit[int(np.argmin(np.abs(offsets)))]
+    independent = len(rows) * float(np.median(np.diff(time))) / SMOOTHING
+    if (at_zero / max(misfit[best], 1e-12) - 1.0) * independent < LEAST_GAIN:
+        return 0.0
+    before, peak, after = scores[best - 1 : best + 2]
+    bend = before - 2.0 * peak + after
+    shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
+    return float(offsets[best] + STEP * shift)
+
+
+def _moving(time: Array, views: SoleViews) -> tuple[Rows, Rows]:
+    """Return rows in which the CoM moves over standing feet, and their segments."""
+    left, right = (views.sole_in_level[side][:, :3, 3] for side in FEET)
+    feet = np.linalg.norm(sliding(time, left - right, SMOOTHING).slope, axis=1)
+    speed = np.linalg.norm(sliding(time, views.com_in_level, SMOOTHING).slope, axis=1)
+    # neither smoothing nor shifting may reach into a step
+    reach = MOST_OFFSET + SMOOTHING
+    steps = np.append(0, np.cumsum(feet >= FEET_SPEED))
+    first = np.searchsorted(time, time - reach, side="left")
+    last = np.searchsorted(time, time + reach, side="right")
+    good = (steps[last] == steps[first]) & (speed > MOVING)
+    starts, ends = runs(good[1:] != good[:-1])
+    number = np.repeat(np.arange(len(starts)), ends - starts)
+    long = time[ends - 1] - time[starts] >= LEAST_SECONDS
+    rows = np.flatnonzero(good & long[number])[:MOST_ROWS]
+    return rows, np.unique(number[rows], return_inverse=True)[1]
+
+
+def _correlation(
+    sole_in_level: Mapping[Side, Array],
+    wrenches: Mapping[Side, Array],
+    time: Array,
+    taken_at: Array,
+    expected: Array,
+    segment: Rows,
+) -> float:
+    """Return the correlation of the expected with the shifted measured pressure."""
+    shifted = {
+        side: np.stack(
+            [np.interp(taken_at, time, column) for column in wrenches[side].T], axis=1
+        )
+        for side in FEET
+    }
+    pressure = centre_of_pressure(total_wrench(sole_in_level, shifted))
+    pressure = _centred(pressure, segment)
+    size = float(np.sqrt(np.sum(pressure**2) * np.sum(expected**2)))
+    return float(np.sum(pressure * expected)) / size if size > 0.0 else 0.0
+
+
+def _centred(values: Array, segment: Rows) -> Array:
+    """Return values less the mean of their segment."""
+    counts = np.bincount(segment)
+    means = np.stack([np.bincount(segment, column) / counts for column in values.T], 1)
+    return np.asarray(values - means[segment])

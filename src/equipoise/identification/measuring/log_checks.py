@@ -1,4 +1,7 @@
-"""Whether a log fits its robot: names of joints, units, signs, weight and frames."""
+"""Whether a log fits its robot: names of joints, units, signs, weight and frames.
+
+And whether its wrenches are there: gaps and frozen sensors.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
-from equipoise.identification.measuring.balance_series import centre_of_pressure
-from equipoise.identification.statics import FEET
+from equipoise.identification.measuring.balance_series import SoleViews, runs
+from equipoise.identification.statics import FEET, centre_of_pressure
 from equipoise.log.recordings.match_to_robot import degrees_reason, slides
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.anatomy.geometry import signed_distance
@@ -41,7 +45,15 @@ DOWNWARD = -0.05
 MOST_LATERAL, MUCH_LATERAL = 1.0, 0.2
 # Feet shorter than this fraction of the longest limb are checked as if that long.
 SHORTEST_SOLE = 0.1
-FRAME_HINT = "name the frame that they are in: --wrench-frame NAME=FRAME"
+# Rows farther from a wrench than so many of its usual intervals, and than this [s],
+# have none.
+FAR_INTERVALS, FAR_SECONDS = 3.0, 0.03
+# A wrench that stays exactly the same while the CoM goes farther than this [m], for
+# longer than this [s], is a sensor that was silent.
+FROZEN_DISTANCE, FROZEN_SECONDS = 0.002, 0.1
+# More than this fraction of a log without wrenches is too much.
+MOST_LOST = 0.5
+FRAME_HINT = "name the frame that they are in: wrench_frames={NAME: FRAME}"
 
 
 def check_joint_names(recording: Recording, robot: Robot) -> tuple[str, ...]:
@@ -84,7 +96,7 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
             ``"length": "mm"``, ``"force": "kgf"``, ``"torque": "Nmm"`` or ``"kgfm"``.
 
     Raises:
-        EquipoiseError: If there is no such unit, or joints seem to be in degrees or
+        EquipoiseError: If a unit is unknown, or joints seem to be in degrees or
             millimetres and ``units`` does not say so.
     """
     known = "; ".join(f"{kind}: {', '.join(own)}" for kind, own in UNITS.items())
@@ -92,13 +104,11 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
     for kind, choices in UNITS.items():
         unit = units.get(kind, next(iter(choices)))
         if unit not in choices:
-            raise EquipoiseError(
-                f"there is no unit '{unit}' of {kind}; units are {known}"
-            )
+            raise EquipoiseError(f"unknown unit '{unit}' of {kind}; units are {known}")
         factor[kind] = choices[unit]
     for kind in units:
         if kind not in UNITS:
-            raise EquipoiseError(f"there is no unit of '{kind}'; units are {known}")
+            raise EquipoiseError(f"unknown kind of unit '{kind}'; units are {known}")
     sliding = slides(robot)
     joints = {
         name: values * factor["length" if name in sliding else "angle"]
@@ -182,7 +192,7 @@ def check_wrenches(
 
 
 def _unit_hint(kind: str, unit: str) -> str:
-    return f"if so, give the unit: --units {kind}={unit}"
+    return f"if so, give the unit: units={{'{kind}': '{unit}'}}"
 
 
 def _check_joint_units(
@@ -236,24 +246,24 @@ def _check_weight(
     ratio = total / weight
     if abs(ratio - 1.0) <= WEIGHT_TOLERANCE:
         return
-    said = (
+    text = (
         f"{source}: standing still, the feet's F_z sum to {total:.1f} N, the weight of "
         f"{robot.name} is {weight:.1f} N"
     )
     if abs(ratio * STANDARD_GRAVITY - 1.0) <= WEIGHT_TOLERANCE:
         raise EquipoiseError(
-            f"{said}: forces look like kilograms; {_unit_hint('force', 'kgf')}"
+            f"{text}: forces look like kilograms; {_unit_hint('force', 'kgf')}"
         )
     if ratio < 0.0:
-        raise EquipoiseError(f"{said}: it would be negative, the signs are wrong")
+        raise EquipoiseError(f"{text}: it would be negative, the signs are wrong")
     if abs(2.0 * ratio - 1.0) <= WEIGHT_TOLERANCE:
         raise EquipoiseError(
-            f"{said}: half of it is missing; are both feet, and all sensors of a foot, "
-            "in the log? If the model's mass is wrong: --free-mass"
+            f"{text}: half of it is missing; are both feet, and all sensors of a foot, "
+            "in the log? If the model's mass is wrong: free_mass=True"
         )
     raise EquipoiseError(
-        f"{said}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
-        "model's mass is that wrong: --free-mass"
+        f"{text}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
+        "model's mass is that wrong: free_mass=True"
     )
 
 
@@ -269,14 +279,79 @@ def _check_pressure(
     longest = max(*sole.size, SHORTEST_SOLE * robot.longest_limb)
     if outside <= longest:
         return
-    said = (
+    text = (
         f"{source}: the {side} foot's centre of pressure is at ({point[0]:.3g}, "
         f"{point[1]:.3g}) m of its sole's frame, {outside:.3g} m outside of the sole"
     )
     if -float(signed_distance(sole.polygon_in_sole, point / 1e3)) <= 0.1 * longest:
         raise EquipoiseError(
-            f"{said}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
+            f"{text}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
         )
     raise EquipoiseError(
-        f"{said}: its wrenches are not about the frame that the log names; {FRAME_HINT}"
+        f"{text}: its wrenches are not about the frame that the log names; {FRAME_HINT}"
     )
+
+
+def finite_wrenches(recording: Recording, notices: list[str]) -> Recording:
+    """Return a recording without wrenches that are not numbers; refuse many of them."""
+    wrenches = {}
+    for name, own in recording.wrenches.items():
+        good = np.asarray(np.isfinite(own.values).all(axis=1))
+        lost = int(np.count_nonzero(~good))
+        text = f"{lost} of {len(good)} samples of wrench '{name}' are not numbers"
+        if lost > MOST_LOST * len(good):
+            raise EquipoiseError(f"{recording.source}: {text}")
+        if lost:
+            notices.append(f"{text} and are left out")
+        wrenches[name] = MeasuredWrench(own.frame, own.time[good], own.values[good])
+    return replace(recording, wrenches=wrenches)
+
+
+def measured_rows(
+    recording: Recording, views: SoleViews, notices: list[str]
+) -> NDArray[np.bool_]:
+    """Return which rows have a wrench measured near them, (n,); refuse few of them."""
+    time = recording.time
+    usable = np.ones(len(time), dtype=np.bool_)
+    for name, own in recording.wrenches.items():
+        good = ~(_far(time, own.time) | _frozen(recording, views, own))
+        lost = int(np.count_nonzero(~good))
+        text = (
+            f"wrench '{name}' is missing, or stays the same while the robot moves, in "
+            f"{lost} of {len(time)} rows"
+        )
+        if lost > MOST_LOST * len(time):
+            raise EquipoiseError(f"{recording.source}: {text}")
+        if lost:
+            notices.append(f"{text}: they are left out")
+        usable &= good
+    return usable
+
+
+def _far(time: Array, own: Array) -> NDArray[np.bool_]:
+    """Return which times lie in a gap of other times, or before or after them."""
+    steps = np.diff(own)
+    usual = float(np.median(steps)) if len(steps) else 0.0
+    most = max(FAR_SECONDS, FAR_INTERVALS * usual)
+    after = np.searchsorted(own, time)
+    before = own[np.maximum(after - 1, 0)]
+    next_one = own[np.minimum(after, len(own) - 1)]
+    nearest = np.minimum(np.abs(time - before), np.abs(next_one - time))
+    return np.asarray(nearest > most)
+
+
+def _frozen(
+    recording: Recording, views: SoleViews, own: MeasuredWrench
+) -> NDArray[np.bool_]:
+    """Return which rows have an old wrench, and another pose than when it was new."""
+    frozen = np.zeros(len(recording.time), dtype=np.bool_)
+    first, end = runs(np.any(own.values[1:] != own.values[:-1], axis=1))
+    since, until = own.time[first], own.time[end - 1]
+    long = until - since >= FROZEN_SECONDS
+    begins = np.searchsorted(recording.time, since[long])
+    ends = np.searchsorted(recording.time, until[long], side="right")
+    for begin, past in zip(begins.tolist(), ends.tolist(), strict=True):
+        for centre in views.com_in_sole.values():
+            away = np.linalg.norm(centre[begin:past] - centre[begin:][:1], axis=1)
+            frozen[begin:past] |= np.logical_or.accumulate(away > FROZEN_DISTANCE)
+    return frozen

@@ -14,6 +14,7 @@ from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
     sole_views,
+    time_offset,
 )
 from equipoise.identification.measuring.log_checks import (
     FRAME_HINT,
@@ -21,7 +22,9 @@ from equipoise.identification.measuring.log_checks import (
     check_alive,
     check_joint_names,
     check_wrenches,
+    finite_wrenches,
     in_si,
+    measured_rows,
 )
 from equipoise.identification.measuring.stretches import (
     LEAST_LOAD,
@@ -31,11 +34,6 @@ from equipoise.identification.measuring.stretches import (
     find_stretches,
     scatter,
     still_rows,
-)
-from equipoise.identification.measuring.wrench_timing import (
-    finite_wrenches,
-    measured_rows,
-    time_offset,
 )
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import FEET, MOST_TILT, MeasuredPoses
@@ -73,7 +71,6 @@ class ExtractedPoses:
         noise: Noise of the sensors within stretches; the default for a table.
         notices: Corrections, assumptions and omissions, a sentence each.
         stretches: Stretches that the poses come from; empty for a table.
-        correlation_rows: Number of consecutive rows that count as one sample.
         offset_s: Delay of the wrenches, by which they were shifted [s]; 0 where they
             were not, None where it is not identifiable.
     """
@@ -82,7 +79,6 @@ class ExtractedPoses:
     noise: SensorNoise
     notices: tuple[str, ...]
     stretches: tuple[Stretch, ...] = ()
-    correlation_rows: float = 1.0
     offset_s: float | None = None
 
 
@@ -210,9 +206,7 @@ def _of_log(
         spread.samples,
         np.array([stretch.start_s for stretch in found.kept]),
     )
-    return ExtractedPoses(
-        poses, spread.noise, tuple(notices), found.kept, spread.correlation_rows, late
-    )
+    return ExtractedPoses(poses, spread.noise, tuple(notices), found.kept, late)
 
 
 def _of_table(

@@ -13,12 +13,16 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
-    centre_of_pressure,
+    runs,
     sliding,
-    total_wrench,
 )
 from equipoise.identification.noise import SensorNoise
-from equipoise.identification.statics import FEET, MOST_TILT
+from equipoise.identification.statics import (
+    FEET,
+    MOST_TILT,
+    centre_of_pressure,
+    total_wrench,
+)
 from equipoise.robot.description import STANDARD_GRAVITY
 
 # The CoM is still if slower than this fraction of √(g h): 4 mm/s at h = 0.53 m.
@@ -141,7 +145,7 @@ def find_stretches(
         stillness: Thresholds of standing still.
     """
     time, views = log.time, log.views
-    total = total_wrench(views, log.wrenches)
+    total = total_wrench(views.sole_in_level, log.wrenches)
     window = stillness.window_s
     load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
     load = sliding(time, load, window).mean
@@ -182,9 +186,7 @@ def _long(time: Array, rows: Rows, duration_s: float) -> list[Stretch]:
         return []
     steps = np.diff(time)
     gap = steps > max(GAP_SECONDS, GAP_INTERVALS * float(np.median(steps)))
-    change = np.append(True, (rows[1:] != rows[:-1]) | gap)
-    starts = np.flatnonzero(change)
-    ends = np.append(starts[1:], len(rows))
+    starts, ends = runs((rows[1:] != rows[:-1]) | gap)
     return [
         Stretch(first, end, float(time[first]), float(time[end - 1]))
         for first, end in zip(starts.tolist(), ends.tolist(), strict=True)
@@ -235,12 +237,10 @@ class Scatter(NamedTuple):
 
     Attributes:
         noise: Standard deviations of one row.
-        correlation_rows: Number of consecutive rows that count as one sample.
         samples: Independent samples of each stretch, shape (n,).
     """
 
     noise: SensorNoise
-    correlation_rows: float
     samples: NDArray[np.int64]
 
 
@@ -261,14 +261,14 @@ def scatter(
     excess, arms, counts = [], [], []
     for stretch in stretches:
         rows = stretch.rows
-        here = log.views.rows(rows)
-        total = total_wrench(here, {side: log.wrenches[side][rows] for side in FEET})
+        soles = {side: log.views.sole_in_level[side][rows] for side in FEET}
+        total = total_wrench(soles, {side: log.wrenches[side][rows] for side in FEET})
         weight = float(total[:, 2].mean())
-        centre = sliding(log.time[rows], here.com_in_level, window_s).mean
+        centre = sliding(log.time[rows], log.views.com_in_level[rows], window_s).mean
         total[:, 3] -= weight * centre[:, 1]
         total[:, 4] += weight * centre[:, 0]
         excess.append(total - total.mean(axis=0))
-        arms.append([here.sole_in_level[side][:, :3, 3].mean(axis=0) for side in FEET])
+        arms.append([soles[side][:, :3, 3].mean(axis=0) for side in FEET])
         counts.append(len(total))
     # rounding errors do not scatter at random: they do not count
     floor = np.repeat([LEAST_FORCE, LEAST_ARM * LEAST_FORCE], 3)
@@ -294,7 +294,7 @@ def scatter(
         ),
     )
     samples = np.maximum(np.rint(independent), 1).astype(np.int64)
-    return Scatter(noise, length, samples)
+    return Scatter(noise, samples)
 
 
 def encoder_step(positions: Array) -> float:
@@ -334,7 +334,8 @@ def correlation_length(pieces: Sequence[Array]) -> float:
     products, counts = np.zeros(longest), np.zeros(longest)
     for piece in centred:
         lags = len(piece)
-        products[:lags] += _lagged_products(piece)
+        spectrum = np.fft.rfft(piece, 2 * lags)  # Σ_i x_i x_{i+k} for every lag k
+        products[:lags] += np.fft.irfft(np.abs(spectrum) ** 2, 2 * lags)[:lags]
         counts[:lags] += np.arange(lags, 0, -1)
     covariance = products / counts
     mean_length = sum(len(piece) for piece in centred) / len(centred)
@@ -355,11 +356,3 @@ def _summed(rho: Array, most: float) -> float:
     ends = np.flatnonzero(np.arange(len(rho)) >= WINDOW * np.maximum(sums, 1.0))
     end = int(ends[0]) if len(ends) else len(rho) - 1
     return float(min(max(sums[end], 1.0), max(most, 1.0)))
-
-
-def _lagged_products(piece: Array) -> Array:
-    """Return Σ_i x_i x_{i+k} for every lag k, shape (n,)."""
-    size = len(piece)
-    spectrum = np.fft.rfft(piece, 2 * size)
-    products: Array = np.fft.irfft(np.abs(spectrum) ** 2, 2 * size)[:size]
-    return products

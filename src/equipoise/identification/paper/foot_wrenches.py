@@ -35,7 +35,6 @@ and only if the body turned against gravity. On level ground that is θ ≠ 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,9 +79,6 @@ class FootWrench(NamedTuple):
     torque: Array
 
 
-Pair = tuple[FootWrench, FootWrench]
-
-
 class Coefficients(NamedTuple):
     """The line X = α + β Z, Y = γ + δ Z that holds the CoM; α and γ in [m]."""
 
@@ -96,34 +92,6 @@ class Coefficients(NamedTuple):
         x = self.alpha + self.beta * height  # Eq. (14)
         y = self.gamma + self.delta * height  # Eq. (15)
         return np.array([x, y, height])
-
-    def level(self) -> Coefficients:
-        """Return the line upright, as it is if the ground is known to be level.
-
-        The sensors' noise in horizontal force, times the height of the CoM, is then
-        kept out of X and Z.
-        """
-        return self._replace(beta=0.0, delta=0.0)
-
-
-def motor_torque(constant: ArrayLike, current: ArrayLike) -> Array:
-    """Return motor torques M_j = K I [Nm], Eq. (4), gear included in K [Nm/A]."""
-    k, i = np.asarray(constant, np.float64), np.asarray(current, np.float64)
-    return np.asarray(k * i)  # Eq. (4)
-
-
-def internal_torque(
-    *,
-    roll: Iterable[float] = (),
-    pitch: Iterable[float] = (),
-    yaw: Iterable[float] = (),
-) -> Array:
-    """Return M₂, the sum of motor torques by axis [Nm], Eq. (3), shape (3,).
-
-    For joints whose axes stay parallel to those of P. It is not part of the robot's
-    balance: see the top of this file.
-    """
-    return np.array([sum(roll), sum(pitch), sum(yaw)], dtype=np.float64)  # Eq. (3)
 
 
 def total_wrench(foot_0: FootWrench, foot_1: FootWrench) -> tuple[Array, Array]:
@@ -152,8 +120,8 @@ def coefficients(
     Args:
         foot_0: Wrench of the ground on foot 0.
         foot_1: Wrench of the ground on foot 1.
-        couple: Moment on the robot from elsewhere than the feet [Nm], shape (3,).
-            :func:`internal_torque` here gives the paper's values, and a wrong CoM.
+        couple: Moment on the robot from elsewhere than the feet [Nm], shape (3,). The
+            sum M₂ of motor torques here gives the paper's values, and a wrong CoM.
 
     Raises:
         ShapeError: If something is not three finite numbers.
@@ -205,45 +173,6 @@ def two_pose_com(
             all of the mass.
     """
     carried = mass - feet.mass  # Eq. (18)
-    s, c, known, b_a, b_b, d = _system(pose_a, pose_b, turn, feet, mass)
-    up = (b_b - (c + pose_b.beta * s) * b_a) / d  # m_w l_w
-    across = ((s - pose_b.beta * c) * b_a + pose_a.beta * b_b) / d  # m_w r_w
-    z_a = (known + up) / mass  # Eq. (17) with θ = 0
-    z_b = (known + ((c - pose_a.beta * s) * b_b - b_a) / d) / mass  # f of Eq. (19)
-    return TwoPoseCom(
-        pose_a.com(z_a),  # Eq. (20)
-        pose_b.com(z_b),  # Eq. (19)
-        across / carried,
-        up / carried,
-    )
-
-
-def height_gradient(
-    pose_a: Coefficients, pose_b: Coefficients, turn: float, feet: Feet, mass: float
-) -> Array:
-    """Return the derivatives of (Z_A, Z_B) by (α_A, β_A, α_B, β_B), shape (2, 4).
-
-    On level ground ∂Z_A/∂α_B = 1/sin θ: at 10° an error of 1 mm in X is one of 5.8 mm
-    in Z. Arguments and errors are those of :func:`two_pose_com`.
-    """
-    s, c, known, b_a, b_b, d = _system(pose_a, pose_b, turn, feet, mass)
-    lean_a, lean_b = c - pose_a.beta * s, c + pose_b.beta * s
-    top = np.array([b_b - lean_b * b_a, lean_a * b_b - b_a])
-    d_top = np.array(
-        [
-            [-lean_b * mass, -lean_b * known, mass, known - s * b_a],
-            [-mass, -known - s * b_b, lean_a * mass, lean_a * known],
-        ]
-    )
-    d_d = np.array([0.0, s * pose_b.beta + c, 0.0, s * pose_a.beta - c])
-    return np.asarray((d_top - np.outer(top, d_d) / d) / (d * mass))
-
-
-def _system(
-    pose_a: Coefficients, pose_b: Coefficients, turn: float, feet: Feet, mass: float
-) -> tuple[float, float, float, float, float, float]:
-    """Return s, c, K, b_A, b_B and D."""
-    carried = mass - feet.mass
     if carried <= 0.0:
         raise EquipoiseError(
             f"the feet ({feet.mass:g} kg) leave nothing of the robot ({mass:g} kg)"
@@ -261,68 +190,13 @@ def _system(
         mass * pose.alpha + pose.beta * known - feet.mass * feet.r
         for pose in (pose_a, pose_b)
     )
-    return s, c, known, b_a, b_b, d
-
-
-class WrenchNoise(NamedTuple):
-    """Standard deviations of a foot's sensor, each axis by itself [N, Nm]."""
-
-    force: float
-    torque: float
-
-
-class HeightDeviation(NamedTuple):
-    """Standard deviations of Z in poses A and B [m]."""
-
-    a: float
-    b: float
-
-
-def height_deviation(
-    pose_a: Pair,
-    pose_b: Pair,
-    turn: float,
-    feet: Feet,
-    mass: float,
-    noise: WrenchNoise,
-    *,
-    level: bool = False,
-) -> HeightDeviation:
-    """Return the standard deviations of Z_A and Z_B, to first order in the noise.
-
-    Means over n samples have a noise smaller by √n. Errors of angles, masses and feet
-    are not counted. On ground known to be ``level`` β is zero and not taken from the
-    measured horizontal forces; other arguments are those of :func:`two_pose_com`.
-
-    Raises:
-        EquipoiseError: If noise is negative, or as for :func:`two_pose_com`.
-    """
-    if not (noise.force >= 0.0 and noise.torque >= 0.0):
-        raise EquipoiseError("standard deviations of the sensors must not be negative")
-    found = [coefficients(*pose) for pose in (pose_a, pose_b)]
-    if level:
-        found = [pose.level() for pose in found]
-    by_coefficients = height_gradient(found[0], found[1], turn, feet, mass)
-    if level:
-        by_coefficients[:, 1::2] = 0.0
-    variance = np.zeros(2)
-    for pose, columns in zip(
-        (pose_a, pose_b), (by_coefficients[:, :2], by_coefficients[:, 2:]), strict=True
-    ):
-        by_wrench = columns @ _coefficient_gradient(pose)  # (2, 12)
-        spread = np.tile(np.repeat([noise.force, noise.torque], 3), 2)
-        variance += np.sum((by_wrench * spread) ** 2, axis=1)
-    a, b = np.sqrt(variance)
-    return HeightDeviation(float(a), float(b))
-
-
-def _coefficient_gradient(pose: Pair) -> Array:
-    """Return derivatives of (α, β) by force and torque of foot 0, then 1, (2, 12)."""
-    force, _ = total_wrench(*pose)
-    line = coefficients(*pose)
-    gradient = np.zeros((2, 2, 6))
-    for number, foot in enumerate(pose):
-        x, _, z = foot.position
-        gradient[0, number] = [-z, 0.0, x - line.alpha, 0.0, -1.0, 0.0]  # of Eq. (10)
-        gradient[1, number] = [1.0, 0.0, -line.beta, 0.0, 0.0, 0.0]  # of Eq. (11)
-    return np.asarray(gradient.reshape(2, 12) / force[2])
+    up = (b_b - (c + pose_b.beta * s) * b_a) / d  # m_w l_w
+    across = ((s - pose_b.beta * c) * b_a + pose_a.beta * b_b) / d  # m_w r_w
+    z_a = (known + up) / mass  # Eq. (17) with θ = 0
+    z_b = (known + ((c - pose_a.beta * s) * b_b - b_a) / d) / mass  # f of Eq. (19)
+    return TwoPoseCom(
+        pose_a.com(z_a),  # Eq. (20)
+        pose_b.com(z_b),  # Eq. (19)
+        across / carried,
+        up / carried,
+    )

@@ -45,24 +45,6 @@ RANK_TOLERANCE = 1e-10
 OPEN = 1e-6
 
 
-class RemainingCom(NamedTuple):
-    """CoM of all that the feet carry: r_w along X, l_w from the ankle; U [m]."""
-
-    r: float
-    l: float  # noqa: E741
-    ankle_height: float
-
-    @property
-    def distance(self) -> float:
-        """Distance from P, t of Eq. (25) and (32)–(33) of [Muscolo2017] [m]."""
-        return float(np.hypot(self.r, self.l + self.ankle_height))
-
-    @property
-    def angle(self) -> float:
-        """Angle from the vertical, χ of Eq. (25) and (32)–(33) [rad]."""
-        return float(np.arctan2(self.r, self.l + self.ankle_height))
-
-
 @dataclass(frozen=True, eq=False)
 class Chain:
     """Feet and n links above them, one carried by the other.
@@ -110,54 +92,47 @@ class Chain:
         """Mass of the robot with its feet, m₂ of Eq. (18) of [Muscolo2017] [kg]."""
         return self.feet.mass + self.carried
 
-    def check_angles(self, angles: ArrayLike) -> Array:
-        """Return angles of poses as a finite array of shape (k, n)."""
-        array = np.asarray(angles, dtype=np.float64)
-        if array.ndim != 2 or array.shape[1] != len(self):
-            raise ShapeError(
-                f"angles have shape {array.shape}; a chain of {len(self)} links needs "
-                f"(k, {len(self)})"
-            )
-        if not np.isfinite(array).all():
-            raise ShapeError("angles must be finite")
-        return array
+    def equations(self, angles: ArrayLike) -> tuple[Array, Array]:
+        """Return m₂ (X, Z) as rows for (m r, m l) of links, (k, 2, 2n), and the rest.
 
-    def joints(self, angles: ArrayLike) -> Array:
-        """Return X and Z of each link's lower joint [m], shape (k, n, 2)."""
-        theta = self.check_angles(angles)[:, :-1]
-        steps = self.lengths[:, None] * np.stack([np.sin(theta), np.cos(theta)], -1)
-        joints = np.zeros((len(theta), len(self), 2))
+        Eq. (26)–(27) of [Muscolo2017]; the rest is of shape (k, 2) [kg m]. ``angles``
+        are those of the links from the vertical [rad], shape (k, n).
+        """
+        n, theta = len(self), np.asarray(angles, dtype=np.float64)
+        if theta.ndim != 2 or theta.shape[1] != n:
+            raise ShapeError(
+                f"angles have shape {theta.shape}; a chain of {n} links needs (k, {n})"
+            )
+        if not np.isfinite(theta).all():
+            raise ShapeError("angles must be finite")
+        sin, cos = np.sin(theta), np.cos(theta)
+        rows = np.stack([np.stack([cos, sin], -1), np.stack([-sin, cos], -1)], axis=1)
+        joints = np.zeros((len(theta), n, 2))
         joints[..., 1] = self.feet.ankle_height
-        joints[:, 1:] += np.cumsum(steps, axis=1)
-        return joints
+        joints[:, 1:] += np.cumsum(self.lengths[:, None] * rows[:, 0, :-1, ::-1], 1)
+        feet = self.feet.mass * np.array([self.feet.r, self.feet.l])
+        return rows.reshape(-1, 2, 2 * n), self.masses @ joints + feet
 
     def com(self, angles: ArrayLike, r: ArrayLike, l: ArrayLike) -> Array:  # noqa: E741
         """Return X and Z of the robot's CoM, Eq. (16)–(17) and (26) [m], shape (k, 2).
 
-        ``angles`` are those of the links from the vertical [rad], shape (k, n); ``r``
-        and ``l`` are their CoMs across and along [m], shape (n,).
+        ``r`` and ``l`` are the links' CoMs across and along [m], shape (n,).
         """
-        theta = self.check_angles(angles)
-        across, along = np.asarray(r, np.float64), np.asarray(l, np.float64)
-        sin, cos = np.sin(theta), np.cos(theta)
-        turned = np.stack([along * sin + across * cos, along * cos - across * sin], -1)
-        moment = self.masses @ (self.joints(theta) + turned)  # Eq. (26)
-        feet = self.feet.mass * np.array([self.feet.r, self.feet.l])
-        return np.asarray((moment + feet) / self.mass)
+        rows, rest = self.equations(angles)
+        moments = self.masses[:, None] * np.column_stack([r, l])
+        return np.asarray((rows @ moments.ravel() + rest) / self.mass)
 
 
-def remaining_com(feet: Feet, mass: float, com: ArrayLike) -> RemainingCom:
-    """Return the CoM of what the feet carry, Eq. (23), (30), (31) of [Muscolo2017].
+def remaining_com(feet: Feet, mass: float, com: ArrayLike) -> tuple[float, float]:
+    """Return (r_w, l_w) of what the feet carry, Eq. (23), (30), (31) [m].
 
-    From the mass of the robot with its feet, m₂ [kg], and X and Z of its CoM [m].
+    From the mass of the robot with its feet, m₂ [kg], and X and Z of its CoM [m]; r_w
+    is along X, l_w above the ankle.
     """
-    x, z = np.asarray(com, dtype=np.float64)
+    x, z = np.asarray(com, dtype=np.float64).tolist()
     carried = mass - feet.mass  # Eq. (18)
-    return RemainingCom(
-        r=float((x * mass - feet.mass * feet.r) / carried),  # Eq. (23)
-        l=float((z * mass - feet.mass * feet.l) / carried - feet.ankle_height),
-        ankle_height=feet.ankle_height,
-    )
+    r = (x * mass - feet.mass * feet.r) / carried  # Eq. (23)
+    return r, (z * mass - feet.mass * feet.l) / carried - feet.ankle_height
 
 
 class LinkComs(NamedTuple):
@@ -178,11 +153,6 @@ class LinkComs(NamedTuple):
     residual: float
 
 
-def poses_needed(links: int, *, com_known: bool) -> int:
-    """Return the number of poses for n links; compare Eq. (21) of [Muscolo2017]."""
-    return links if com_known else 2 * links
-
-
 def links_from_com(chain: Chain, angles: ArrayLike, com: ArrayLike) -> LinkComs:
     """Return the links' CoMs where the robot's CoM is known a priori, without sensors.
 
@@ -191,7 +161,7 @@ def links_from_com(chain: Chain, angles: ArrayLike, com: ArrayLike) -> LinkComs:
         angles: Angles of the links from the vertical in k poses [rad], shape (k, n).
         com: X and Z of the robot's CoM in each pose [m], shape (k, 2).
     """
-    blocks, known = _equations(chain, angles)
+    blocks, known = chain.equations(angles)
     place = _rows(com, known.shape, "com")
     right = chain.mass * place - known
     return _solve(chain, blocks.reshape(-1, 2 * len(chain)), right.ravel())
@@ -201,24 +171,13 @@ def links_from_feet(
     chain: Chain, angles: ArrayLike, alpha: ArrayLike, beta: ArrayLike
 ) -> LinkComs:
     """Return the links' CoMs from α [m] and β of each pose, shape (k,)."""
-    blocks, known = _equations(chain, angles)
+    blocks, known = chain.equations(angles)
     start = _rows(alpha, known.shape[:1], "alpha")
     slope = _rows(beta, known.shape[:1], "beta")
     # Eq. (14), X − β Z = α, with X and Z from Eq. (26).
     matrix = blocks[:, 0] - slope[:, None] * blocks[:, 1]
     right = chain.mass * start - known[:, 0] + slope * known[:, 1]
     return _solve(chain, matrix, right)
-
-
-def _equations(chain: Chain, angles: ArrayLike) -> tuple[Array, Array]:
-    """Return m₂ (X, Z) as rows for (m r, m l) of links, (k, 2, 2n), and the rest."""
-    theta = chain.check_angles(angles)
-    sin, cos = np.sin(theta), np.cos(theta)
-    blocks = np.stack(
-        [np.stack([cos, sin], -1), np.stack([-sin, cos], -1)], axis=1
-    ).reshape(len(theta), 2, 2 * len(chain))  # Eq. (26), (27)
-    feet = chain.feet.mass * np.array([chain.feet.r, chain.feet.l])
-    return blocks, chain.masses @ chain.joints(theta) + feet
 
 
 def _solve(chain: Chain, matrix: Array, right: Array) -> LinkComs:
@@ -287,15 +246,15 @@ def planar_right(
     m_b, m_c = _masses(chain)
     l_a, length = chain.feet.ankle_height, float(chain.lengths[0])
     m_w = chain.carried
-    w_b = remaining_com(chain.feet, chain.mass, com_b)  # Eq. (30)
-    w_c = remaining_com(chain.feet, chain.mass, com_c)  # Eq. (31)
+    r_b, l_b = remaining_com(chain.feet, chain.mass, com_b)  # Eq. (30)
+    r_c, l_c = remaining_com(chain.feet, chain.mass, com_c)  # Eq. (31)
     down = m_c * length
     return np.array(
         [
-            m_w * w_b.r - down * np.sin(theta_b),
-            m_w * (w_b.l + l_a) - m_b * l_a - down * np.cos(theta_b) - m_c * l_a,
-            m_w * w_c.r,
-            m_w * (w_c.l + l_a) - m_b * l_a - m_c * (l_a + length),
+            m_w * r_b - down * np.sin(theta_b),
+            m_w * (l_b + l_a) - m_b * l_a - down * np.cos(theta_b) - m_c * l_a,
+            m_w * r_c,
+            m_w * (l_c + l_a) - m_b * l_a - m_c * (l_a + length),
         ]
     )  # Eq. (39)
 

@@ -24,7 +24,6 @@ from equipoise.identification.paper.foot_wrenches import (
     Feet,
     FootWrench,
     coefficients,
-    internal_torque,
     two_pose_com,
 )
 from equipoise.identification.paper.link_coms import (
@@ -34,7 +33,7 @@ from equipoise.identification.paper.link_coms import (
     planar_determinant,
     planar_from_com,
     planar_from_feet,
-    remaining_com,
+    planar_right,
 )
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
@@ -51,6 +50,8 @@ FEET: tuple[Side, Side] = ("right", "left")
 # Largest error of a recovered value [mm].
 TOLERANCE = 1e-9
 MM = 1e3
+# Values of Table 1 of [Muscolo2017], which the script recovers [mm].
+PRINTED = {"r_b": 0.0, "l_b": 200.0, "r_c": 0.0, "l_c": 250.0}
 
 
 class PaperRobot(NamedTuple):
@@ -87,7 +88,7 @@ def read_paper_robot(robot: Robot) -> PaperRobot:
     """
     if robot.name != ROBOT:
         raise EquipoiseError(
-            f"the paper's validation (--paper) is for {ROBOT}, not for {robot.name}"
+            f"the paper's validation is for {ROBOT}, not for {robot.name}"
         )
     foot, shin, thigh = (
         _inertial(robot, f"left_{part}") for part in ("foot", "shin", "thigh")
@@ -210,15 +211,6 @@ def _sole_jacobian(robot: Robot, q: Array, side: Side, at: Array) -> Array:
     return jacobian
 
 
-class Printed(NamedTuple):
-    """Values of Table 1 of [Muscolo2017], which the script recovers [mm]."""
-
-    r_b: float = 0.0
-    l_b: float = 200.0
-    r_c: float = 0.0
-    l_c: float = 250.0
-
-
 class PaperRow(NamedTuple):
     """One quantity.
 
@@ -259,15 +251,6 @@ class PaperResult:
         errors = [row.error for row in self.rows if row.error is not None]
         return all(abs(error) <= TOLERANCE for error in errors)
 
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The results as plain data, by way and quantity."""
-        table: dict[str, Any] = {"achieved": self.achieved, "notes": list(self.notes)}
-        for row in self.rows:
-            values = {"paper": row.paper, "ours": row.ours, "error": row.error}
-            table.setdefault(row.way, {})[row.quantity] = values
-        return table
-
 
 def paper_validation(robot: Robot | None = None) -> PaperResult:
     """Recover l_b = 200 mm and l_c = 250 mm in every way.
@@ -291,15 +274,9 @@ def _a_priori(paper: PaperRobot) -> list[PaperRow]:
     angles = np.array([[0.0, 0.0], [theta_b, theta_b], [0.0, theta_c]])
     # INPUT CONDITION FOR VALIDATION: r = 0 and l_b, l_c of Table 1.
     total = chain.com(angles, [0.0, 0.0], [paper.l_b, paper.l_c])
-    l_a, length = chain.feet.ankle_height, float(chain.lengths[0])
     c_b, c_c = np.cos(theta_b), np.cos(theta_c)
-    moment_b, moment_c = (
-        chain.carried * (remaining_com(chain.feet, chain.mass, place).l + l_a)
-        for place in total[1:]
-    )
     # Eq. (35) and (37) for r_b = r_c = 0: the script's B, C and det_A.
-    b = moment_b - m_b * l_a - m_c * length * c_b - m_c * l_a
-    c = moment_c - m_b * l_a - m_c * (l_a + length)
+    _, b, _, c = planar_right(chain, theta_b, total[1], total[2])
     det = m_b * m_c * c_b * (c_c - 1.0)
     closed = planar_from_com(chain, theta_b, theta_c, total[1], total[2])
     squares = links_from_com(chain, angles, total)
@@ -307,8 +284,8 @@ def _a_priori(paper: PaperRobot) -> list[PaperRow]:
     l_b, l_c = m_c * (b * c_c - c * c_b) / det, m_b * (c * c_b - b) / det
     return [
         PaperRow("script", "det_A [kg²]", None, float(det)),
-        PaperRow("script", "l_b [mm]", Printed().l_b, MM * float(l_b)),
-        PaperRow("script", "l_c [mm]", Printed().l_c, MM * float(l_c)),
+        PaperRow("script", "l_b [mm]", PRINTED["l_b"], MM * float(l_b)),
+        PaperRow("script", "l_c [mm]", PRINTED["l_c"], MM * float(l_c)),
         PaperRow("closed form", "det A [kg⁴]", None, det_a),
         *_links("closed form", closed),
         *_links("least squares", np.stack([squares.r, squares.l], 1).ravel()),
@@ -319,9 +296,7 @@ def _links(way: str, places: Any) -> list[PaperRow]:
     """Return rows of r_b, l_b, r_c, l_c [m] beside Table 1."""
     return [
         PaperRow(way, f"{name} [mm]", printed, MM * float(place))
-        for (name, printed), place in zip(
-            Printed()._asdict().items(), places, strict=True
-        )
+        for (name, printed), place in zip(PRINTED.items(), places, strict=True)
     ]
 
 
@@ -347,7 +322,7 @@ def _from_feet(
         PaperRow("feet", "l_c of thighs and waist [mm]", None, MM * found.l_c),
         *_links("feet", thigh),
     ]
-    added = internal_torque(pitch=still[1].torques.values())
+    added = [0.0, sum(still[1].torques.values()), 0.0]  # M₂ of Eq. (3)
     shifted = coefficients(still[1].foot_0, still[1].foot_1, added)
     return rows, _notes(robot, paper, poses, shifted)
 

@@ -90,7 +90,7 @@ def pose_candidates(
             raise EquipoiseError(f"{robot.name} has no {side} sole to stand on")
     legs = posed_legs(robot)
     places = foot_placements(robot, legs, stances, rng)
-    margins = [_margin(robot, place, margin, prior) for place in places]
+    margins = [_margin(robot, place.polygon, margin, prior) for place in places]
     apart = self_collision(robot) if collisions is None else collisions
     limits, bounds = joint_ranges(robot), torque_bounds(robot)
     parts = [np.zeros((0, robot.nq))]
@@ -128,21 +128,24 @@ def default_margin(robot: Robot, polygon: Array, prior: Prior | None = None) -> 
     belief = prior_belief(robot, default_prior(robot) if prior is None else prior)
     lever = com_functionals(standing_frames(robot, robot.standing[None]), belief)
     deviation = float(np.sqrt(np.mean(np.sum(lever[:, :2] ** 2, axis=2))))
-    middle = float(polygon_margin(polygon, polygon.mean(axis=0)))
     wanted = SOLE_FRACTION * shortest_side(robot) + DEVIATIONS * deviation
-    return min(wanted, MIDDLE_FRACTION * middle)
+    return min(wanted, MIDDLE_FRACTION * _margin_of_middle(polygon))
+
+
+def _margin_of_middle(polygon: Array) -> float:
+    return float(polygon_margin(polygon, polygon.mean(axis=0)))
 
 
 def _margin(
-    robot: Robot, place: Placement, margin: float | None, prior: Prior | None
+    robot: Robot, polygon: Array, margin: float | None, prior: Prior | None
 ) -> float:
-    middle = float(polygon_margin(place.polygon, place.polygon.mean(axis=0)))
+    middle = _margin_of_middle(polygon)
     if middle <= 0.0:
         raise EquipoiseError(
             f"{robot.name}: its soles are points or a line: no pose on them is "
             "balanced with a margin"
         )
-    least = default_margin(robot, place.polygon, prior) if margin is None else margin
+    least = default_margin(robot, polygon, prior) if margin is None else margin
     if not 0.0 <= least < middle:
         raise EquipoiseError(
             f"a margin of {1e3 * least:.0f} mm is not possible: the middle of the "

@@ -43,6 +43,7 @@ from equipoise.identification.statics import (
     balance_matrix,
     link_columns,
     standing_frames,
+    wrench_transform,
 )
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.stance import sole_pose
@@ -89,12 +90,6 @@ class Design:
         """Number of random poses as good as all chosen; None: more than tried."""
         enough = self.random_deviation <= self.deviation[-1]
         return int(np.argmax(enough)) + 1 if enough.any() else None
-
-    @property
-    def ratio(self) -> float:
-        """Number of random poses for each chosen one; at least that if unknown."""
-        count = self.random_count or len(self.random_deviation) + 1
-        return count / len(self.deviation)
 
 
 @one_thread
@@ -184,7 +179,7 @@ def predicted_poses(
     wrenches = {}
     for side, fraction in zip(FEET, (left, 1.0 - left), strict=True):
         carried = (fraction[:, None] * total)[..., None]
-        transform = frames.sole_wrench_transform(side)
+        transform = wrench_transform(frames.sole_in_level[side])
         wrenches[side] = np.linalg.solve(transform, carried)[..., 0]
     return MeasuredPoses(robot, q, wrenches, np.array(samples))
 

@@ -8,7 +8,6 @@ free here is free, one that is not may be.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import coal
@@ -144,60 +143,14 @@ class SelfCollision:
     notices: tuple[str, ...]
     _data: pin.GeometryData
 
-    @cached_property
-    def _balls(self) -> tuple[Array, Array, NDArray[np.int64]]:
-        """Radii and centres of balls around the shapes, and the pairs of shapes."""
-        shapes = [item.geometry for item in self.geometry.geometryObjects]
-        for shape in shapes:
-            shape.computeLocalAABB()
-        radius = np.array([shape.aabb_radius for shape in shapes])
-        centre = np.array([[*shape.aabb_center, 1.0] for shape in shapes])
-        centre = centre.reshape(-1, 4)
-        radius[-1:], centre[-1:, :3] = 0.0, 0.0
-        pairs = [(pair.first, pair.second) for pair in self.geometry.collisionPairs]
-        return radius + CLEARANCE, centre, np.array(pairs, np.int64).reshape(-1, 2)
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Names of the links of each pair of shapes that is checked."""
-        return tuple(self._names(pair) for pair in self.geometry.collisionPairs)
-
     def free(self, q: ArrayLike) -> NDArray[np.bool_]:
         """Return in which of n configurations nothing touches; soles at z = 0, (n,)."""
-        rows = np.atleast_2d(self.robot.check_q(q))
-        model, data = self.robot.model, self.robot.data
-        radius, centre, pairs = self._balls
-        found = np.ones(len(rows), dtype=np.bool_)
-        for row, configuration in enumerate(rows if len(pairs) else ()):
-            pin.updateGeometryPlacements(
-                model, data, self.geometry, self._data, configuration
-            )
-            poses = np.array([pose.homogeneous for pose in self._data.oMg])
-            place = np.einsum("oij,oj->oi", poses, centre)[:, :3]
-            apart = place[pairs[:, 0]] - place[pairs[:, 1]]
-            # the ground is last: only how high a shape is above it counts
-            apart[pairs[:, 1] == len(place) - 1, :2] = 0.0
-            reach = radius[pairs].sum(axis=1)
-            near = np.flatnonzero(np.einsum("pi,pi->p", apart, apart) < reach**2)
-            found[row] = not any(
-                pin.computeCollision(self.geometry, self._data, int(pair))
-                for pair in near
-            )
-        return found
-
-    def touching(self, q: ArrayLike) -> tuple[tuple[str, str], ...]:
-        """Return the names of links that touch in a configuration, shape (nq,)."""
-        robot, geometry, data = self.robot, self.geometry, self._data
-        checked = robot.check_q(q)
-        pin.computeCollisions(robot.model, robot.data, geometry, data, checked, False)
-        pairs = zip(geometry.collisionPairs, data.collisionResults, strict=True)
-        found = [self._names(pair) for pair, result in pairs if result.isCollision()]
-        return tuple(dict.fromkeys(found))
-
-    def _names(self, pair: pin.CollisionPair) -> tuple[str, str]:
-        objects = self.geometry.geometryObjects
-        first, second = (_link_of(objects[at].name) for at in (pair.first, pair.second))
-        return first, second
+        model, data, geometry = self.robot.model, self.robot.data, self.geometry
+        touch = [
+            pin.computeCollisions(model, data, geometry, self._data, row, True)
+            for row in np.atleast_2d(self.robot.check_q(q))
+        ]
+        return ~np.array(touch, dtype=np.bool_)
 
 
 def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:

@@ -31,7 +31,7 @@ from equipoise.show.pages.markup import (
 )
 
 # Words for keys of the results.
-NAMES = {"sideways": "lateral forces"}
+NAMES = {"lateral": "lateral forces", "vertical": "weight and tipping torques"}
 # 95 % of a normal distribution lie within so many standard deviations.
 WIDTH_95 = 1.959964
 STYLE = "identified.css"
@@ -55,7 +55,7 @@ def identified_report(
 
     Args:
         results: What was found, as
-            :func:`equipoise.identification.identified.figures` has it. ``versions``
+            ``Identified.summary()`` has it. ``versions``
             maps programs to versions and ``seed`` is the bootstrap's, if there.
             ``standing_com_covariance_m2``, shape (3, 3), is how the identified CoM of
             the standing robot scatters in the world [m²]; with it, its 95 % ellipse is
@@ -212,7 +212,7 @@ def _seen_words(results: Mapping[str, Any]) -> str:
 
 
 def _identifiable(found: Mapping[str, Any]) -> str:
-    groups = [", ".join(group) for group in found["not_told_apart"]]
+    groups = [", ".join(group) for group in found["inseparable_links"]]
     said = _note("No two links' errors hide behind each other.")
     if groups:
         said = _note("These cannot be distinguished; only their sum is identifiable:")
@@ -267,7 +267,7 @@ def results_table(results: Mapping[str, Any]) -> str:
         ),
         (
             "further lateral force of each foot, standard deviation",
-            value_with_unit(results["level"]["sideways_n"], "N"),
+            value_with_unit(results["level"]["lateral_force_n"], "N"),
         ),
         ("poses that count less", _named(results["outliers"])),
         ("links at the bounds of physical consistency", _named(results["at_bounds"])),
