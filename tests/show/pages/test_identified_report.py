@@ -81,7 +81,7 @@ def place_all_at(name: str, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(identified_robot, "frame_pose", lambda *_: pose)
 
 
-def test_report_tells_what_was_found(asked, source):
+def test_report_shows_what_was_found(asked, source):
     """Verdict, results with intervals, offsets, combinations, command, versions."""
     words = "|".join(Page(source).words)
     plain = asked.figures
@@ -89,7 +89,7 @@ def test_report_tells_what_was_found(asked, source):
     for part in (
         "Confirmed.",
         plain["sentence"],
-        f"{plain['mass_kg']['after']:.3f} ± {plain['mass_kg']['interval_95']:.3f} kg",
+        f"{plain['mass_kg']['after']:.2f} ± {plain['mass_kg']['interval_95']:.2f} kg",
         f"|reduction|{100 * held['reduction']:.1f} %|",
         f"|poses|{plain['poses']}|",
         f"|unknowns of the links|{plain['identifiable']['unknowns']}|",

@@ -124,7 +124,7 @@ def _encode(
 
     sink, count = None, 0
     try:
-        for count, picture in enumerate(_checked(path, frames), start=1):
+        for picture in _checked(path, frames):
             if sink is None:
                 sink = imageio_ffmpeg.write_frames(
                     str(film),
@@ -139,6 +139,7 @@ def _encode(
                 )
                 sink.send(None)
             sink.send(np.ascontiguousarray(picture))
+            count += 1
     except OSError as error:
         raise _failed(path, str(error)) from error
     finally:
