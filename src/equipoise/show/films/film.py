@@ -18,9 +18,9 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.description import Colour
 from equipoise.show import palette as colours
-from equipoise.show.films.drawing import Arrow, Camera, Line, Marker, triple
+from equipoise.show.films.drawing import Camera, Line, Marker
 from equipoise.show.films.render import LIGHT, Item, Renderer
-from equipoise.show.space.scene import Moment, RunScene
+from equipoise.show.space.scene import Moment, RunScene, smoothed
 from equipoise.show.space.solids import box, pose_matrix
 
 # Directions of view, for a robot that faces x.
@@ -33,8 +33,6 @@ VIEWS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
         "top": (0.0, 0.0, -1.0),
     }
 )
-# The camera follows the centre of mass, without its sway: over this long [s].
-SMOOTHING_S = 1.2
 # Radii of markers and width of lines, as fractions of the picture's height.
 COM_SIZE, ZMP_SIZE, LINE_SIZE = 0.014, 0.009, 0.0032
 # Radius of forces' arrows, as a fraction of the longest limb.
@@ -82,12 +80,10 @@ class Caption:
 
     Attributes:
         title: Words at the upper left.
-        subtitle: Words beneath the title, in grey.
         legend: What colours mean, at the lower left: words and a colour each.
     """
 
     title: str = ""
-    subtitle: str = ""
     legend: Sequence[tuple[str, Colour]] = field(default=())
 
     def on(
@@ -107,8 +103,6 @@ class Caption:
         for line in _lines(self.title, title, space):
             draw.text((edge, y), line, INK, title, anchor="la")
             y += 1.45 * _size(TITLE, height)
-        if self.subtitle:
-            draw.text((edge, y), self.subtitle, FAINT, text, anchor="la")
         if time is not None:
             _write_time(draw, f"{time:.2f}", width - edge, edge, text)
         self._write_legend(image, draw, text)
@@ -165,12 +159,13 @@ class Film:
             height=style.height,
             ground=ground,
             light=LIGHT * [1.0, -1.0, 1.0] if away else LIGHT,
+            arrow_radius=ARROW_SIZE * scene.run.robot.longest_limb,
         )
         sentence = scene.run.summary.get("sentence", "")
         title = sentence if style.title is None else style.title
         self._caption = Caption(title=str(title), legend=_legend(scene))
         self._limb = scene.run.robot.longest_limb
-        self._path = _smoothed(scene.run.time, scene.run.com)
+        self._path = smoothed(scene.run.time, scene.run.com)
         self._camera = self._fitted()
 
     def picture(self, time: float) -> NDArray[np.uint8]:
@@ -179,16 +174,12 @@ class Film:
         moment = self.scene.moment(row)
         poses = [moment.joint_poses[body.joint] for body in self.scene.bodies]
         poses += [*moment.boxes[: self._boxes], *self._walls]
-        radius = ARROW_SIZE * self._limb
         picture = self._renderer.picture(
             self._camera_at(row),
             np.array(poses).reshape(-1, 7),
             lines=self._lines(moment),
             markers=self._markers(moment),
-            arrows=[
-                Arrow(triple(start), triple(end), colours.FORCE, radius)
-                for start, end in moment.forces
-            ],
+            arrows=moment.forces,
         )
         return self._caption.on(picture, moment.time)
 
@@ -226,11 +217,11 @@ class Film:
 
     def _markers(self, moment: Moment) -> list[Marker]:
         size = ZMP_SIZE * self.style.height
-        markers = [Marker(triple(moment.com_on_ground), colours.COM, size, through=0.5)]
+        markers = [Marker(moment.com_on_ground, colours.COM, size, through=0.5)]
         if moment.zmp is not None:
-            markers.append(Marker(triple(moment.zmp), colours.ZMP, size, through=0.5))
+            markers.append(Marker(moment.zmp, colours.ZMP, size, through=0.5))
         size = COM_SIZE * self.style.height
-        markers.append(Marker(triple(moment.com), colours.COM, size, quartered=True))
+        markers.append(Marker(moment.com, colours.COM, size, quartered=True))
         return markers
 
     def _fitted(self) -> Camera:
@@ -266,8 +257,8 @@ class Film:
         shift = self._path[row] - self._path[0]
         return replace(
             self._camera,
-            position=triple(self._camera.position + shift),
-            target=triple(self._camera.target + shift),
+            position=self._camera.position + shift,
+            target=self._camera.target + shift,
         )
 
 
@@ -322,20 +313,6 @@ def _legend(scene: RunScene) -> tuple[tuple[str, Colour], ...]:
     marks += [("ZMP", colours.ZMP, bool(scene.run.supported.any()))]
     marks += [("support, forces", colours.SUPPORT, scene.touches)]
     return tuple((words, colour) for words, colour, there in marks if there)
-
-
-def _smoothed(time: Array, com: Array) -> Array:
-    """Return the path of the camera: the CoM's, averaged over a while."""
-    path = com.copy()
-    if len(time) > 1:
-        for axis in range(3):
-            areas = 0.5 * (com[1:, axis] + com[:-1, axis]) * np.diff(time)
-            total = np.concatenate([[0.0], np.cumsum(areas)])
-            low = np.maximum(time - 0.5 * SMOOTHING_S, time[0])
-            high = np.minimum(time + 0.5 * SMOOTHING_S, time[-1])
-            area = np.interp(high, time, total) - np.interp(low, time, total)
-            path[:, axis] = area / np.maximum(high - low, 1e-9)
-    return path
 
 
 def _closed(polygon: Array) -> Array:

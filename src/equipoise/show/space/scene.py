@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import cumulative_trapezoid
 
 from equipoise.arrays import Array
 from equipoise.kinematics.com import com
@@ -34,6 +35,8 @@ from equipoise.simulation.measures import touching_polygon
 ARROW_LENGTH = 0.6
 # Smaller forces have no arrow, as a fraction of the weight.
 LEAST_FORCE = 0.002
+# The centre of mass is averaged over this long to follow it without its sway [s].
+SMOOTHING_S = 1.2
 
 
 class Arrow(NamedTuple):
@@ -241,6 +244,23 @@ class RunScene:
                 points.append((pose @ pressed)[None, :3])
                 forces.append((pose[:3, :3] @ run.foot_wrench[side][row, :3])[None])
         return np.concatenate(points), np.concatenate(forces)
+
+
+def smoothed(time: Array, path: Array) -> Array:
+    """Return a path (n, k) without the sway of steps, for cameras that follow it.
+
+    Each row is the mean over a while before and after its time [s].
+    """
+    if len(time) == 1:
+        return path
+    area = cumulative_trapezoid(path, time, axis=0, initial=0.0)
+    low = np.maximum(time - 0.5 * SMOOTHING_S, time[0])
+    high = np.minimum(time + 0.5 * SMOOTHING_S, time[-1])
+    means = [
+        (np.interp(high, time, total) - np.interp(low, time, total)) / (high - low)
+        for total in area.T
+    ]
+    return np.stack(means, axis=1)
 
 
 def nearest_rows(time: Array, wanted: Array) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.log.run import Run
 from equipoise.show.palette import LIGHT
-from equipoise.show.space.scene import Moment, RunScene
+from equipoise.show.space.scene import Moment, RunScene, smoothed
 from equipoise.show.viewer.chart_panel import ChartPanel
 from equipoise.show.viewer.ground_nodes import (
     GridNodes,
@@ -29,8 +29,6 @@ from equipoise.show.viewer.scene_nodes import MarkerNodes, RobotNodes
 if TYPE_CHECKING:
     import viser
 
-# The robot's path is smoothed over this long, to follow it without swaying [s].
-SMOOTH_SECONDS = 1.2
 # A name stands this many limbs above the centre of mass.
 NAME_HEIGHT = 1.1
 UP = np.array([0.0, 0.0, 1.0])
@@ -78,7 +76,7 @@ class Stage:
             if name
             else None
         )
-        self._path = _smooth(run.time, run.com[:, :2])
+        self._path = smoothed(run.time, run.com[:, :2])
         self._row: int | None = None
 
     def show(self, time: float) -> Moment | None:
@@ -115,21 +113,6 @@ class Stage:
     def travel(self) -> float:
         """How far apart the places are that the robot goes to [m]."""
         return float(np.ptp(self._path, axis=0).max())
-
-
-def _smooth(time: Array, path: Array) -> Array:
-    """Return a path averaged over a while before and after each row."""
-    rows = len(time)
-    if rows < 3:
-        return path
-    half = max(1, round(0.5 * SMOOTH_SECONDS * (rows - 1) / float(time[-1] - time[0])))
-    half = min(half, rows // 2)
-    longer = np.concatenate(
-        [np.repeat(path[:1], half, 0), path, np.repeat(path[-1:], half, 0)]
-    )
-    sums = np.cumsum(np.insert(longer, 0, 0.0, axis=0), axis=0)
-    width = 2 * half + 1
-    return np.asarray((sums[width:] - sums[:-width]) / width)
 
 
 class Replay:
