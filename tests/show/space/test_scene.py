@@ -7,7 +7,7 @@ from runs import swaying
 
 import equipoise as eq
 from equipoise.kinematics.stance import sole_pose
-from equipoise.show.space.scene import RobotScene, RunScene
+from equipoise.show.space.scene import RunScene, posture_moment
 from equipoise.show.space.solids import joint_poses, robot_bodies
 
 
@@ -88,8 +88,7 @@ def test_poses_are_pinocchios(robot: eq.Robot) -> None:
 
 def test_a_standing_robot_is_over_its_soles(robot: eq.Robot) -> None:
     """The support polygon of a posture lies on the ground; CoM and projection agree."""
-    scene = RobotScene(robot)
-    moment = scene.moment(robot.standing)
+    moment = posture_moment(robot, robot.standing, 0.005)
     np.testing.assert_array_equal(moment.com[:2], moment.com_on_ground[:2])
     assert moment.zmp is None
     if len(moment.support):

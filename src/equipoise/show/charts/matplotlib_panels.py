@@ -83,8 +83,8 @@ def draw_map(drawn: Figure, ground: GroundMap) -> None:
     for path in ground.paths:
         points = path.points
         axes.plot(points[:, 0], points[:, 1], label=path.label, **_look(path.style))
-        start = points[np.isfinite(points).all(axis=1)][:1]
-        if not path.dashed:
+        start = points[np.isfinite(points[:, :2]).all(axis=1)][:1]
+        if not path.planned:
             colour = line_colour(path.style)
             axes.plot(start[:, 0], start[:, 1], ".", color=colour, markersize=5.0)
     low, high = ground.bounds()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -45,8 +46,13 @@ COLOURS = {"left": "c0", "right": "c1"}
 SAME_EDGE = 1e-3
 # More lines than there are colours cannot be distinguished.
 MOST = len(LINES)
-# Axes span at least this much: less is noise.
-LEAST_ANGLE, LEAST_SPEED, LEAST_TORQUE = 0.01, 0.01, 0.1
+# Title, how joints are chosen if none are named, units where joints turn and slide, and
+# what axes span at least.
+JOINT_CHARTS = {
+    "torques": ("Joint torques", "largest", "Nm", "N", 0.1),
+    "joints": ("Joint angles", "that move most", "rad", "m", 0.01),
+    "velocity": ("Joint speeds", "fastest", "rad/s", "m/s", 0.01),
+}
 
 
 def charts(run: Run, what: Sequence[str], joints: Joints = None) -> list[Chart]:
@@ -200,42 +206,6 @@ def _edges(run: Run, axis: int) -> list[Series]:
     ]
 
 
-def _angles(run: Run, joints: Joints) -> list[Chart]:
-    angles = joint_positions(run.robot, run.q)
-    return _joint_charts(
-        run,
-        ("joints", "Joint angles", "that move most"),
-        _unit(run.robot, "rad", "m"),
-        (angles, run.references.get("joint_position"), np.ptp(angles, axis=0)),
-        LEAST_ANGLE,
-        joints,
-    )
-
-
-def _speeds(run: Run, joints: Joints) -> list[Chart]:
-    speeds = run.v[:, 6:]
-    wanted = run.references.get("joint_velocity")
-    return _joint_charts(
-        run,
-        ("velocity", "Joint speeds", "fastest"),
-        _unit(run.robot, "rad/s", "m/s"),
-        (speeds, wanted, np.abs(speeds).max(axis=0)),
-        LEAST_SPEED,
-        joints,
-    )
-
-
-def _torques(run: Run, joints: Joints) -> list[Chart]:
-    return _joint_charts(
-        run,
-        ("torques", "Joint torques", "largest"),
-        _unit(run.robot, "Nm", "N"),
-        (run.torque, None, np.abs(run.torque).max(axis=0)),
-        LEAST_TORQUE,
-        joints,
-    )
-
-
 def _degrees_of(robot: Robot, joints: Sequence[str]) -> list[int]:
     """Return places in v[6:] of joints by name; a ball joint has three."""
     names = degree_names(robot)
@@ -253,27 +223,18 @@ def _degrees_of(robot: Robot, joints: Sequence[str]) -> list[int]:
     return places
 
 
-def _joint_charts(
-    run: Run,
-    words: tuple[str, str, str],
-    unit: str,
-    data: tuple[Array, Array | None, Array],
-    least: float,
-    joints: Joints,
-) -> list[Chart]:
-    """Return charts of some degrees of freedom, at most as many in each as colours.
-
-    Args:
-        run: The run.
-        words: Key and title of the charts, and how joints are chosen if none are named.
-        unit: Unit of the values.
-        data: Values, shape (n, nv - 6), their references if known, and the sizes by
-            which joints are chosen, shape (nv - 6,).
-        least: Least span of the vertical axis.
-        joints: Names of joints; None for the largest.
-    """
-    key, title, which = words
-    values, wanted, sizes = data
+def _joint_charts(run: Run, joints: Joints, key: str) -> list[Chart]:
+    """Return charts of some degrees of freedom, at most as many in each as colours."""
+    title, which, turning, sliding, least = JOINT_CHARTS[key]
+    values, wanted = run.torque, None
+    if key == "joints":
+        values = joint_positions(run.robot, run.q)
+        wanted = run.references.get("joint_position")
+    elif key == "velocity":
+        values, wanted = run.v[:, 6:], run.references.get("joint_velocity")
+    sizes = np.ptp(values, axis=0) if key == "joints" else np.abs(values).max(axis=0)
+    slides = any(joint.kind == "prismatic" for joint in run.robot.description.joints)
+    unit = f"{turning} or {sliding}" if slides else turning
     names, total = degree_names(run.robot), values.shape[1]
     notes = []
     if joints is None:
@@ -301,11 +262,6 @@ def _joint_charts(
     return made
 
 
-def _unit(robot: Robot, turning: str, sliding: str) -> str:
-    slides = any(joint.kind == "prismatic" for joint in robot.description.joints)
-    return f"{turning} or {sliding}" if slides else turning
-
-
 _MAKERS: Mapping[str, Callable[[Run, Joints], list[Chart]]] = MappingProxyType(
     {
         "com": lambda run, _: _beside_reference(run, "CoM", run.com, "c0"),
@@ -314,8 +270,6 @@ _MAKERS: Mapping[str, Callable[[Run, Joints], list[Chart]]] = MappingProxyType(
         "zmp-margin": _zmp_margin,
         "sole": _soles,
         "forces": _forces,
-        "torques": _torques,
-        "joints": _angles,
-        "velocity": _speeds,
+        **{key: partial(_joint_charts, key=key) for key in JOINT_CHARTS},
     }
 )

@@ -210,7 +210,7 @@ def replay_bytes(scene: RunScene) -> bytes:
             "force": COLOUR_NAMES[FORCE],
         },
         paths=[
-            {"label": p.label, "colour": COLOUR_NAMES[p.colour], "planned": p.planned}
+            {"label": p.label, "colour": p.style.split()[0], "planned": p.planned}
             for p in scene.paths
         ],
         footprints=[

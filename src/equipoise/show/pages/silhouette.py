@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from contourpy import contour_generator
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
 from equipoise.arrays import Array
+from equipoise.robot.anatomy.geometry import area
 from equipoise.robot.model import Robot
 from equipoise.show.space.solids import joint_poses, pose_matrix, robot_bodies
 
@@ -87,42 +89,14 @@ def _loops(triangles: Array) -> Iterator[Array]:
     # two free cells on each side, so that every line closes
     corner = np.floor(triangles.min(axis=(0, 1))) - 2.0
     width, height = (np.ceil(triangles.max(axis=(0, 1)) - corner) + 3.0).astype(int)
-    raster = Image.new("1", (int(width), int(height)))
+    raster = Image.new("L", (int(width), int(height)))
     pen = ImageDraw.Draw(raster)
     for triangle in (triangles - corner).reshape(-1, 6).tolist():
         pen.polygon(triangle, fill=1)
-    for loop in _boundaries(np.asarray(raster, dtype=np.bool_)):
-        x, y = loop.T
-        area = 0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1)))
-        if area >= LEAST_AREA:
-            yield _straightened(loop, OFF) + corner
-
-
-def _boundaries(mask: NDArray[np.bool_]) -> Iterator[Array]:
-    """Go through the closed lines between true and false cells, cell by cell."""
-    after: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    # sides of a cell as (neighbour, start, end), around it in one sense
-    for (down, right), start, end in (
-        ((-1, 0), (0, 0), (1, 0)),
-        ((0, 1), (1, 0), (1, 1)),
-        ((1, 0), (1, 1), (0, 1)),
-        ((0, -1), (0, 1), (0, 0)),
-    ):
-        edge = mask & ~np.roll(mask, (-down, -right), axis=(0, 1))
-        for row, column in np.argwhere(edge).tolist():
-            begin = (column + start[0], row + start[1])
-            after.setdefault(begin, []).append((column + end[0], row + end[1]))
-    while after:
-        first = here = next(iter(after))
-        loop: list[tuple[int, int]] = []
-        while not loop or here != first:
-            loop.append(here)
-            ends = after[here]
-            there = ends.pop()
-            if not ends:
-                del after[here]
-            here = there
-        yield np.array(loop, dtype=np.float64)
+    # values are at the middles of cells
+    for loop in contour_generator(z=np.asarray(raster)).lines(0.5):
+        if abs(area(loop[:-1])) >= LEAST_AREA:
+            yield _straightened(loop[:-1], OFF) + corner + 0.5
 
 
 def _straightened(loop: Array, off: float) -> Array:

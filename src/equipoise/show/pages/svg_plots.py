@@ -232,10 +232,10 @@ def ground_plot(ground: GroundMap) -> str:
         words = f"{stood.side} foot, {stood.start_s:.2f} to {stood.end_s:.2f} s"
         parts.append(titled(words, element("path", d=outline, class_="sole")))
     for way in ground.paths:
-        points = thin_path(placed(way.points, across, up), NEAR, MOST)
+        points = thin_path(placed(way.points[:, :2], across, up), NEAR, MOST)
         parts.append(stroke(points, f"line {way.style}"))
         start = points[np.isfinite(points).all(axis=1)][:1]
-        if not way.dashed:
+        if not way.planned:
             parts += [ring(place, 4.0, f"dot {way.style}") for place in start]
     legend = [sample("footprints", "sole")] if ground.footprints else []
     legend += [sample(way.label, way.style) for way in ground.paths]

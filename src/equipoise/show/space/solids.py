@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
 from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import plane_axes, upright_variant
@@ -17,7 +18,7 @@ from equipoise.robot.description import Colour, Shape
 from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, read_mesh, weld
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole
-from equipoise.rotations import transform
+from equipoise.rotations import rotation_from_quaternion, transform
 from equipoise.show.palette import BODY, FOOT
 
 # Capsules are as thick as their mass would be in water, within these fractions of their
@@ -107,19 +108,14 @@ def joint_poses(robot: Robot, q: ArrayLike) -> Array:
 
 
 def rotation_matrices(quaternions: Array) -> Array:
-    """Return rotation matrices (..., 3, 3) of unit quaternions xyzw, shape (..., 4)."""
-    x, y, z, w = np.moveaxis(quaternions, -1, 0)
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
-        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
-        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    """Return rotation matrices (n, 3, 3) of quaternions xyzw, shape (n, 4)."""
+    matrices: Array = Rotation.from_quat(np.reshape(quaternions, (-1, 4))).as_matrix()
+    return matrices
 
 
 def pose_matrix(pose: Array) -> Array:
     """Return the matrix (4, 4) of a position [m] and a quaternion xyzw, shape (7,)."""
-    return transform(rotation_matrices(pose[3:]), pose[:3])
+    return transform(rotation_from_quaternion(pose[3:]), pose[:3])
 
 
 def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +12,6 @@ import pinocchio as pin
 from equipoise.arrays import Array
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.joint_coordinates import (
     configurations,
     degree_names,
@@ -22,7 +20,8 @@ from equipoise.robot.joint_coordinates import (
 from equipoise.robot.model import Robot
 from equipoise.show.palette import LIGHT
 from equipoise.show.space.footprints import sole_corners
-from equipoise.show.space.scene import RobotScene
+from equipoise.show.space.scene import posture_moment
+from equipoise.show.space.solids import robot_bodies
 from equipoise.show.viewer.ground_nodes import GridNodes
 from equipoise.show.viewer.page import add_toggles, look_at
 from equipoise.show.viewer.scene_nodes import MarkerNodes, RobotNodes
@@ -52,13 +51,12 @@ class Poser:
 
     def __init__(self, server: viser.ViserServer, robot: Robot) -> None:
         self._server, self._robot = server, robot
-        self._scene = RobotScene(robot)
         self._lock = threading.Lock()
         size = robot.longest_limb
         self._tolerance = TOUCHING * size
         server.scene.add_frame(ROOT, show_axes=False)
         corners = sum(len(sole.polygon_in_sole) for sole in robot.soles.values())
-        self._nodes = RobotNodes(server, ROOT, self._scene.bodies)
+        self._nodes = RobotNodes(server, ROOT, robot_bodies(robot))
         self.marks = MarkerNodes(server, ROOT, size, corners)
         GridNodes(server, f"{ROOT}/grid", 0.0, size)
         self._numbers = server.gui.add_html("")
@@ -91,8 +89,7 @@ class Poser:
             q = configurations(self._robot, base, values[None, :])[0]
             q = on_ground(self._robot, q, FIXED[self._fixed.value])  # type: ignore[arg-type]
             self.q = q
-            moment = self._scene.moment(q)
-            moment = replace(moment, support=self._touching(q))
+            moment = posture_moment(self._robot, q, self._tolerance)
             with self._server.atomic():
                 self._nodes.place(moment.joint_poses)
                 self.marks.place(moment)
@@ -152,16 +149,6 @@ class Poser:
     def _moved(self, event: viser.GuiEvent[Any]) -> None:
         if event.client_id is not None:
             self.update()
-
-    def _touching(self, q: Array) -> Array:
-        """Return the convex hull of the corners of soles that touch, (k, 3)."""
-        soles = [sole_corners(self._robot, q, side) for side in self._robot.soles]
-        corners = np.concatenate([np.zeros((0, 3)), *soles])
-        touching = corners[corners[:, 2] <= self._tolerance, :2]
-        if len(touching) == 0:
-            return np.zeros((0, 3))
-        hull = convex_hull(touching)
-        return np.hstack([hull, np.zeros((len(hull), 1))])
 
     def _write_numbers(self, com: Array, support: Array) -> None:
         x, y, z = com

@@ -107,12 +107,13 @@ class Stage:
     @property
     def middle(self) -> Array:
         """Middle of the places that the robot goes to [m], shape (2,)."""
-        return np.asarray(0.5 * (self._path.min(axis=0) + self._path.max(axis=0)))
+        places = self.scene.run.com[:, :2]
+        return np.asarray(0.5 * (places.min(axis=0) + places.max(axis=0)))
 
     @property
     def travel(self) -> float:
         """How far apart the places are that the robot goes to [m]."""
-        return float(np.ptp(self._path, axis=0).max())
+        return float(np.ptp(self.scene.run.com[:, :2], axis=0).max())
 
 
 class Replay:
