@@ -20,13 +20,14 @@ from equipoise.show.pages.markup import (
     how_to_reproduce,
     page,
     plots,
+    resource,
     result_tables,
     section,
     table,
     text,
     value_table,
 )
-from equipoise.show.pages.report_replay import replay, replay_script, replay_style
+from equipoise.show.pages.report_replay import replay, replay_script
 from equipoise.show.pages.svg_plots import ground_plot, time_plot
 
 # Keys of the summary that have a place of their own.
@@ -111,7 +112,7 @@ def report(run: Run, title: str, reproduce: str) -> str:
         section("Notices", folded([*results.get("notices", [])], "notices")),
         section("Assumptions", folded(assumptions, "assumptions")),
         section("Reproduce", how_to_reproduce(results, reproduce)),
-        style=replay_style(),
+        style=resource("replay.css"),
         script=replay_script(),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,13 +44,8 @@ class Axis:
     ticks: tuple[float, ...]
     step: float
 
-    def place(self, value: float) -> float:
-        """Return where a number is in the picture [px]."""
-        fraction = (value - self.low) / (self.high - self.low)
-        return self.begin + fraction * (self.end - self.begin)
-
-    def places(self, values: Array) -> Array:
-        """Return where numbers are in the picture [px]."""
+    def place(self, values: Any) -> Any:
+        """Return where a number, or each of an array, is in the picture [px]."""
         scale = (self.end - self.begin) / (self.high - self.low)
         return self.begin + (values - self.low) * scale
 
@@ -195,7 +191,7 @@ def upright(x: float, up: Axis, style: str, **attributes: object) -> str:
 
 def placed(points: Array, across: Axis, up: Axis) -> Array:
     """Return where points (..., 2) of both axes are in the picture [px], (..., 2)."""
-    return np.stack([across.places(points[..., 0]), up.places(points[..., 1])], axis=-1)
+    return np.stack([across.place(points[..., 0]), up.place(points[..., 1])], axis=-1)
 
 
 def sample(label: str, style: str) -> Series:
