@@ -65,7 +65,7 @@ def test_edges_are_smooth():
 
 
 def test_nearer_hides_farther():
-    """Of two boxes in a row the near one is seen, also if it is listed last."""
+    """The nearer of two boxes is seen, also if it is listed last."""
     for near, far in ((0, 1), (1, 0)):
         poses = np.tile(AT_ORIGIN, (2, 1))
         poses[near, 0], poses[far, 0] = 1.0, -1.0
@@ -90,7 +90,7 @@ def test_same_input_same_bytes():
     np.testing.assert_array_equal(first, take(other))
 
 
-def test_glass_shows_what_is_behind():
+def test_translucent_items_show_what_is_behind():
     """Half-transparent red before blue is between both; its far side adds nothing."""
     inner = np.tile(AT_ORIGIN, (2, 1))
     mix = renderer(Item(box((1, 1, 1)), RED, 0.5), Item(box((0.4, 0.4, 0.4)), BLUE))

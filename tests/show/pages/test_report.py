@@ -141,7 +141,7 @@ def test_every_name_is_escaped():
     robot = dataclasses.replace(
         load("humanoid"), name=bad, assumptions=(bad,), warnings=(bad,)
     )
-    figures = {
+    results = {
         "sentence": bad,
         bad: {bad: bad},
         "checks": [{"name": bad, "value": bad, "limit": None, "unit": bad}],
@@ -149,7 +149,7 @@ def test_every_name_is_escaped():
         "warnings": [bad],
         "seed": bad,
     }
-    run = swaying(robot, summary=figures, events=(Event(0.1, bad),))
+    run = swaying(robot, summary=results, events=(Event(0.1, bad),))
     source = report(run, bad, bad)
     assert source.count("<script") == 2
     assert "\x1b" not in source

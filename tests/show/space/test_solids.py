@@ -56,8 +56,8 @@ def test_capsules_reach_from_point_to_point(end) -> None:
     start, end = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + end
     vertices = capsule_between(start, end, 0.05).vertices
     along = end - start
-    share = np.clip((vertices - start) @ along / max(along @ along, 1e-12), 0.0, 1.0)
-    distance = np.linalg.norm(vertices - start - share[:, None] * along, axis=1)
+    fraction = np.clip((vertices - start) @ along / max(along @ along, 1e-12), 0.0, 1.0)
+    distance = np.linalg.norm(vertices - start - fraction[:, None] * along, axis=1)
     np.testing.assert_allclose(distance, 0.05, atol=1e-6)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.robot.mesh import triangle_normals
 from equipoise.show.viewer.chart_panel import Page, page_at
-from equipoise.show.viewer.ground_nodes import _round_length, dashes, pieces
+from equipoise.show.viewer.ground_nodes import dashes, pieces, round_length
 from equipoise.show.viewer.scene_nodes import ball_octants, disc, disc_quarters, padded
 
 
@@ -73,6 +73,6 @@ def test_pages_follow_each_other_and_the_last_is_full():
 
 def test_cells_of_the_grid_have_round_edges():
     """One, two or five times a power of ten."""
-    assert [_round_length(x) for x in (0.11, 0.19, 0.4, 0.9)] == pytest.approx(
+    assert [round_length(x) for x in (0.11, 0.19, 0.4, 0.9)] == pytest.approx(
         [0.1, 0.2, 0.5, 1.0]
     )

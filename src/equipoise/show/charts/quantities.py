@@ -1,4 +1,4 @@
-"""What there is to plot of a run: the one list that report, viewer and plots share."""
+"""What there is to plot of a run: the one list of report, viewer and plots."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WHAT: Mapping[str, str] = MappingProxyType(
     }
 )
 COLOURS = {"left": "c0", "right": "c1"}
-# Soles whose edges differ by less than this share them in the chart [m].
+# Soles whose edges differ by less than this have one pair of lines [m].
 SAME_EDGE = 1e-3
 # More lines than there are colours cannot be distinguished.
 MOST = len(LINES)

@@ -57,7 +57,7 @@ def write_png(path: Path | str, picture: Picture) -> None:
 
 
 def write_gif(path: Path | str, frames: Iterable[Picture], fps: float) -> None:
-    """Write a film that repeats for ever, with one palette for all of it.
+    """Write a film that repeats forever, with one palette for all of it.
 
     Times in GIF files are hundredths of a second: single pictures are shown a little
     shorter or longer, such that the whole lasts as long as it should.

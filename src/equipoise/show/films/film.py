@@ -186,7 +186,7 @@ class Film:
     def pictures(
         self, fps: float, speed: float, begin: float, end: float
     ) -> Iterator[NDArray[np.uint8]]:
-        """Go through the pictures of a film, taken at :func:`picture_times`."""
+        """Yield the pictures of a film, taken at :func:`picture_times`."""
         for time in picture_times(self.scene, fps, speed, begin, end):
             yield self.picture(time)
 

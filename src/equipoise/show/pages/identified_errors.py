@@ -39,7 +39,7 @@ COLOURS = ("c0", "c1", "c2")
 
 
 def error_scatter(before: Array, after: Array) -> str:
-    """Return a figure of errors from above, with circles as large as their RMS.
+    """Return a plot of errors from above, with circles as large as their RMS.
 
     Args:
         before: Errors of the model, forward and to the left [m], shape (n, 2).
@@ -89,7 +89,7 @@ def error_scatter(before: Array, after: Array) -> str:
 
 
 def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
-    """Return a figure of how far off each pose's prediction is; odd poses are marked.
+    """Return a plot of how far off each pose's prediction is; odd poses are marked.
 
     Errors are those of :func:`error_scatter`.
     """
@@ -116,10 +116,10 @@ def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
 
 
 def shift_bars(links: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return figures of how far links' centres of mass moved, with 95 % intervals.
+    """Return plots of how far links' centres of mass moved, with 95 % intervals.
 
     Links that the data determine come first, the farthest at the top; the others are
-    grey. Many links are split into two figures to the same scale.
+    grey. Many links are split into two plots to the same scale.
     """
     shifts = {
         name: 1e3 * (np.asarray(link["com_m"]) - np.asarray(link["com_before_m"]))

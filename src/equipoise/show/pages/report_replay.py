@@ -255,7 +255,7 @@ def _continuous(turns: Array) -> Array:
 
 
 def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
-    """Go through bodies, boxes and walls; movers are the joints, then the boxes."""
+    """Yield bodies, boxes and walls; movers are the joints, then the boxes."""
     for body in scene.bodies:
         yield _Solid(body.mesh, body.colour, joints.index(body.joint))
     for at, block in enumerate(scene.surroundings.boxes[:boxes]):

@@ -85,7 +85,7 @@ def _seen(
 
 
 def _loops(triangles: Array) -> Iterator[Array]:
-    """Go through the lines around triangles of the plane [cells], shape (m, 3, 2)."""
+    """Yield the lines around triangles of the plane [cells], shape (m, 3, 2)."""
     # two free cells on each side, so that every line closes
     corner = np.floor(triangles.min(axis=(0, 1))) - 2.0
     width, height = (np.ceil(triangles.max(axis=(0, 1)) - corner) + 3.0).astype(int)

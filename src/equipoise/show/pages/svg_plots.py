@@ -93,7 +93,7 @@ def _round_step(step: float) -> float:
 
 
 def time_plot(chart: Chart) -> str:
-    """Return a figure with lines over time.
+    """Return a plot of lines over time.
 
     For scripts that show a moment in it, the drawing says which times (``data-begin``,
     ``data-end`` [s]) are where (``data-left``, ``data-right``, in its own units), and
@@ -217,7 +217,7 @@ def _words(x: float, y: float, words: str, anchor: str) -> str:
 
 
 def ground_plot(ground: GroundMap) -> str:
-    """Return a figure of all footprints, with the paths.
+    """Return a plot of all footprints, with the paths.
 
     Forward (x) is to the right, left (y) is up, both to the same scale.
     """

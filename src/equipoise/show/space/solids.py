@@ -138,7 +138,7 @@ def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:
 
 
 def _shaped(robot: Robot) -> Iterator[_Piece]:
-    """Go through the shapes that can be drawn."""
+    """Yield the shapes that can be drawn."""
     model = robot.model
     turned = _meant_upright(robot)
     for link in robot.description.links:
@@ -157,8 +157,8 @@ def _shaped(robot: Robot) -> Iterator[_Piece]:
 def _meant_upright(robot: Robot) -> bool:
     """Return whether COLLADA meshes are meant to be turned to their up axis.
 
-    Files do not say, and viewers differ. Of both ways, the one is meant in which meshes
-    lie around their links' centres of mass.
+    Files do not say, and viewers differ. The way is meant in which meshes lie around
+    their links' centres of mass.
     """
     as_filed = turned = 0.0
     for link in robot.description.links:
@@ -215,7 +215,7 @@ def _foot(robot: Robot, joint: int, sole: Sole, mass: float) -> Iterator[_Piece]
 
 
 def _bones(robot: Robot, joint: int, near: float) -> Iterator[tuple[Array, Array]]:
-    """Go through the straight pieces that a body without a shape is drawn as."""
+    """Yield the straight pieces that a body without a shape is drawn as."""
     model = robot.model
     here = np.zeros(3)
     com = np.array(model.inertias[joint].lever)

@@ -168,7 +168,7 @@ class ChartPanel:
     def _add(self, chart: Chart) -> _Plot:
         head = self._server.gui.add_html(_head(chart, self._time))
         plot = self._server.gui.add_uplot(
-            _data(chart, self._page),
+            page_data(chart, self._page),
             ({}, *(_style(line) for line in chart.series)),
             scales={"x": {"time": False}, "y": {"range": _bounds(chart)}},
             axes=(
@@ -199,7 +199,7 @@ def _bounds(chart: Chart) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _data(chart: Chart, page: Page) -> tuple[Array, ...]:
+def page_data(chart: Chart, page: Page) -> tuple[Array, ...]:
     """Return the times that matter of a page, and the lines at them.
 
     The first and the last time are the page's own, since the page's plot ends where
@@ -222,7 +222,7 @@ def _fill(plot: viser.GuiUplotHandle, chart: Chart, page: Page) -> None:
     Arrays of numbers are sent as such, and the plot joins what is on both sides of a
     NaN; only a line that is sent as a list can have a gap, which is None.
     """
-    times, *lines = _data(chart, page)
+    times, *lines = page_data(chart, page)
     sent: list[Any] = [times]
     for values in lines:
         if np.isfinite(values[1:-1]).all():

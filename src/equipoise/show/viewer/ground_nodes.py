@@ -142,7 +142,7 @@ class GridNodes:
     def __init__(
         self, server: viser.ViserServer, name: str, level: float, size: float
     ) -> None:
-        cell = _round_length(CELL * size)
+        cell = round_length(CELL * size)
         self._section, self._level = SECTION * cell, level
         reach = SECTION * cell * np.ceil(REACH * size / (SECTION * cell))
         fine, coarse = _grid_lines(cell, float(reach))
@@ -161,7 +161,7 @@ class GridNodes:
         self._node.position = (float(x), float(y), self._level)
 
 
-def _round_length(length: float) -> float:
+def round_length(length: float) -> float:
     """Return the nearest of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(length))
     steps = power * np.array([1.0, 2.0, 5.0, 10.0])

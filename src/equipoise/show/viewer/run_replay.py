@@ -56,13 +56,15 @@ class Stage:
         root: str,
         scene: RunScene,
         name: str | None = None,
-        aside: float = 0.0,
+        left: float = 0.0,
     ) -> None:
         self._server, self.scene = server, scene
         run = scene.run
         size = run.robot.longest_limb
         self._size = size
-        server.scene.add_frame(root, show_axes=False, position=(0.0, aside, 0.0))
+        self.root = server.scene.add_frame(
+            root, show_axes=False, position=(0.0, left, 0.0)
+        )
         corners = sum(len(sole.polygon_in_sole) for sole in run.robot.soles.values())
         self.robot = RobotNodes(server, root, scene.bodies)
         self.marks = MarkerNodes(

@@ -160,12 +160,12 @@ class MarkerNodes:
         self._com.position = moment.com
         self._foot.position = moment.com_on_ground + COM_LAYER * up
         self._place_plumb(moment.com, moment.com_on_ground)
-        aside = np.array([0.0, 0.0, BALL * self._size])
-        self._names["CoM"].position = moment.com + aside
+        above = np.array([0.0, 0.0, BALL * self._size])
+        self._names["CoM"].position = moment.com + above
         self._zmp.visible = self._names["ZMP"].visible = moment.zmp is not None
         if moment.zmp is not None:
             self._zmp.position = moment.zmp + ZMP_LAYER * up
-            self._names["ZMP"].position = moment.zmp - aside
+            self._names["ZMP"].position = moment.zmp - above
         self._place_support(moment.support + SUPPORT_LAYER * up)
         self._arrows.visible = bool(moment.forces)
         if moment.forces:
