@@ -24,6 +24,7 @@ from equipoise.show.pages import identified_robot
 from equipoise.show.pages.identified_report import identified_report
 from equipoise.show.pages.identified_robot import ellipse_95
 from equipoise.show.pages.silhouette import silhouettes
+from equipoise.show.space.solids import joint_poses, pose_matrix, robot_bodies
 
 COMMAND = "equipoise identify humanoid log.csv --out out"
 LARGEST_BYTES = 1_000_000
@@ -255,17 +256,21 @@ def test_ellipse_holds_95_percent():
 
 
 def test_silhouette_covers_what_is_there(asked):
-    """A ball's outline is a circle of its size; the farthest is drawn first."""
+    """Outlines are as large as the robot; a ball's is a circle of its size."""
     robot = asked.original
     plane, looking = np.eye(3)[[1, 2]], np.array([-1.0, 0.0, 0.0])
     (seen,) = silhouettes(robot, robot.standing, ((plane, looking),))
-    depths = [outline.depth for outline in seen.outlines]
-    assert depths == sorted(depths, reverse=True)
-    loops = [loop for outline in seen.outlines for loop in outline.loops]
+    poses = joint_poses(robot, robot.standing)
+    solids = [
+        body.mesh.moved(pose_matrix(poses[body.joint])).vertices @ plane.T
+        for body in robot_bodies(robot)
+    ]
+    wanted = np.concatenate(solids)
+    cell = np.ptp(wanted, axis=0).max() / 1400
+    loops = [loop for solid in seen for loop in solid]
     points = np.concatenate(loops)
-    cell = (seen.high - seen.low).max() / 1400
-    assert np.abs(points.min(axis=0) - seen.low).max() < 3 * cell
-    assert np.abs(points.max(axis=0) - seen.high).max() < 3 * cell
+    assert np.abs(points.min(axis=0) - wanted.min(axis=0)).max() < 3 * cell
+    assert np.abs(points.max(axis=0) - wanted.max(axis=0)).max() < 3 * cell
     head = max(loops, key=lambda loop: loop[:, 1].min())
     middle = 0.5 * (head.min(axis=0) + head.max(axis=0))
     radius = np.linalg.norm(head - middle, axis=1)

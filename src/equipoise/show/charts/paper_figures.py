@@ -30,7 +30,7 @@ from matplotlib.transforms import ScaledTranslation
 from equipoise.atomic_file import write_bytes_atomically
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.show.charts.chart import Chart, envelope
-from equipoise.show.charts.ground_map import GroundMap
+from equipoise.show.charts.quantities import GroundMap
 from equipoise.show.palette import LIGHT, is_dashed, line_colour
 
 FORMATS = ("png", "svg", "pdf")

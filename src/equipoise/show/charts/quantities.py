@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
@@ -14,16 +15,20 @@ from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
-from equipoise.show.charts.chart import Chart, Series
+from equipoise.show.charts.chart import Chart, Series, rows_within
 from equipoise.show.palette import LINES
-from equipoise.show.space.footprints import centre_of_pressure_in_sole
+from equipoise.show.space.footprints import (
+    Footprint,
+    centre_of_pressure_in_sole,
+    footprints,
+)
+from equipoise.show.space.scene import Path, trajectories
 
-__all__ = ["GROUND", "WHAT", "Chart", "Series", "available", "charts", "check_names"]
 # Axes span at least this much: less is noise.
 LEAST_LENGTH, LEAST_FORCE = 1e-3, 1.0
 AXES = ("x, forward", "y, left", "z, up")
 MM = 1e3
-# The one that is not a chart over time: see :mod:`equipoise.show.charts.ground_map`.
+# The one that is not a chart over time: see :class:`GroundMap`.
 GROUND = "ground"
 Joints = Sequence[str] | None
 # What each name shows, a few words.
@@ -273,3 +278,43 @@ _MAKERS: Mapping[str, Callable[[Run, Joints], list[Chart]]] = MappingProxyType(
         **{key: partial(_joint_charts, key=key) for key in JOINT_CHARTS},
     }
 )
+
+
+@dataclass(frozen=True, eq=False)
+class GroundMap:
+    """Footprints and paths, seen from above.
+
+    Attributes:
+        time: Times [s], shape (n,).
+        paths: Paths of ZMP and CoM, the planned ones first.
+        footprints: Footprints of both feet.
+    """
+
+    time: Array
+    paths: tuple[Path, ...]
+    footprints: tuple[Footprint, ...]
+
+    def within(self, begin: float, end: float) -> GroundMap:
+        """Return the part in the :func:`.rows_within` two times [s]."""
+        rows = rows_within(self.time, begin, end)
+        paths = tuple(path._replace(points=path.points[rows]) for path in self.paths)
+        prints = tuple(
+            print_
+            for print_ in self.footprints
+            if print_.start_s <= end and print_.end_s >= begin
+        )
+        return GroundMap(self.time[rows], paths, prints)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return least and greatest x and y of all there is [m], shape (2,) each."""
+        points = np.concatenate(
+            [path.points[:, :2] for path in self.paths]
+            + [print_.polygon_in_world[:, :2] for print_ in self.footprints]
+        )
+        points = points[np.isfinite(points).all(axis=1)]
+        return points.min(axis=0), points.max(axis=0)
+
+
+def ground_map(run: Run) -> GroundMap:
+    """Return footprints and the paths of ZMP and CoM, planned ones where there are."""
+    return GroundMap(run.time, trajectories(run), footprints(run))

@@ -141,7 +141,7 @@ class Film:
 
     def __init__(self, scene: RunScene, style: FilmStyle) -> None:
         self.scene, self.style = scene, style
-        around = scene.surroundings
+        around = scene.run.surroundings
         opacity = 0.45 if style.see_through else 1.0
         items = [Item(body.mesh, body.colour, opacity) for body in scene.bodies]
         # older logs hold where boxes were, and not how large

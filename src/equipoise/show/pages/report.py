@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from equipoise.log.run import Run
-from equipoise.show.charts.ground_map import ground_map
-from equipoise.show.charts.quantities import available, charts
+from equipoise.show.charts.quantities import available, charts, ground_map
 from equipoise.show.pages.labels import (
     readable_results,
     value_with_unit,

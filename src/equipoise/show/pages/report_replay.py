@@ -105,7 +105,7 @@ def replay_bytes(scene: RunScene) -> bytes:
     rows = frame_rows(scene.run.time)
     moments = [scene.moment(int(row)) for row in rows]
     joints = sorted({body.joint for body in scene.bodies})
-    boxes = min(len(scene.surroundings.boxes), scene.run.boxes.shape[1])
+    boxes = min(len(scene.run.surroundings.boxes), scene.run.boxes.shape[1])
     ground, plane = _ground(scene)
     packer = _Packer()
     packer.add("time", [moment.time for moment in moments], "float32")
@@ -258,9 +258,9 @@ def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
     """Yield bodies, boxes and walls; movers are the joints, then the boxes."""
     for body in scene.bodies:
         yield _Solid(body.mesh, body.colour, joints.index(body.joint))
-    for at, block in enumerate(scene.surroundings.boxes[:boxes]):
+    for at, block in enumerate(scene.run.surroundings.boxes[:boxes]):
         yield _Solid(creased(box(block.size)), BOX, len(joints) + at)
-    for block in scene.surroundings.walls:
+    for block in scene.run.surroundings.walls:
         yield _Solid(
             creased(box(block.size)).moved(pose_matrix(block.pose)), WALL, None
         )
@@ -268,7 +268,7 @@ def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
 
 def _ground(scene: RunScene) -> tuple[list[_Solid], list[float] | None]:
     """Return the ground as a solid, or if it is flat height and slopes of its plane."""
-    ground = scene.surroundings.ground
+    ground = scene.run.surroundings.ground
     if ground is None or len(ground.triangles) == 0:
         corners = [print_.polygon_in_world[:, 2] for print_ in scene.footprints]
         level = float(np.median(np.concatenate(corners))) if corners else 0.0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from contourpy import contour_generator
@@ -22,66 +21,37 @@ CELLS, OFF, LEAST_AREA = 1400, 0.9, 12.0
 TRIANGLES = 12_000
 
 
-class Outline(NamedTuple):
-    """What is seen of one solid.
-
-    Attributes:
-        depth: Distance of its middle from the eye, relative to the others' [m].
-        loops: Closed lines around what is filled, and around holes [m], shapes (k, 2).
-    """
-
-    depth: float
-    loops: tuple[Array, ...]
-
-
-class Silhouette(NamedTuple):
-    """A robot seen along an axis of the world, from far away.
-
-    Attributes:
-        outlines: Outlines of its solids, the farthest first.
-        low: Least coordinates of all [m], shape (2,).
-        high: Greatest coordinates of all [m], shape (2,).
-    """
-
-    outlines: tuple[Outline, ...]
-    low: Array
-    high: Array
-
-
 def silhouettes(
-    robot: Robot, q: ArrayLike, views: tuple[tuple[Array, Array], ...]
-) -> tuple[Silhouette, ...]:
-    """Return what is seen of a robot from several sides.
+    robot: Robot, q: ArrayLike, views: Sequence[tuple[Array, Array]]
+) -> list[list[tuple[Array, ...]]]:
+    """Return what is seen of a robot from far away, from several sides.
 
     Args:
         robot: The robot.
         q: Configuration, shape (nq,).
         views: For each, the world's directions to the right and up in the picture as
             rows, shape (2, 3), and the direction in which the eye looks, shape (3,).
+
+    Returns:
+        For each view and each solid, the farthest first, closed lines around what is
+        filled and around holes [m], shapes (k, 2).
     """
     poses = joint_poses(robot, q)
     solids = []
     for body in robot_bodies(robot, TRIANGLES):
-        pose = pose_matrix(poses[body.joint])
-        points = body.mesh.vertices @ pose[:3, :3].T + pose[:3, 3]
-        solids.append((points[body.mesh.triangles], points))
-    return tuple(_seen(solids, *view) for view in views)
-
-
-def _seen(
-    solids: list[tuple[Array, Array]], plane: Array, looking: Array
-) -> Silhouette:
-    if not solids:
-        return Silhouette((), np.zeros(2), np.ones(2))
-    placed = np.concatenate([points @ plane.T for _, points in solids])
-    low, high = placed.min(axis=0), placed.max(axis=0)
-    cell = float((high - low).max()) / CELLS
-    outlines = []
-    for corners, points in solids:
-        loops = _loops((corners @ plane.T - low) / cell)
-        depth = float((points @ looking).mean())
-        outlines.append(Outline(depth, tuple(loop * cell + low for loop in loops)))
-    return Silhouette(tuple(sorted(outlines, key=lambda o: -o.depth)), low, high)
+        solid = body.mesh.moved(pose_matrix(poses[body.joint]))
+        solids.append(solid.vertices[solid.triangles].astype(np.float64))
+    seen = []
+    for plane, looking in views:
+        flat = [corners @ plane.T for corners in solids]
+        every = np.concatenate([np.zeros((0, 2)), *(f.reshape(-1, 2) for f in flat)])
+        cell = float(np.ptp(every, axis=0).max()) / CELLS if solids else 1.0
+        depths = [float((corners @ looking).mean()) for corners in solids]
+        order = sorted(range(len(solids)), key=lambda n: -depths[n])
+        seen.append(
+            [tuple(cell * loop for loop in _loops(flat[n] / cell)) for n in order]
+        )
+    return seen
 
 
 def _loops(triangles: Array) -> Iterator[Array]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.show.charts.chart import Chart, Series, envelope, thin_path
-from equipoise.show.charts.ground_map import GroundMap
+from equipoise.show.charts.quantities import GroundMap
 from equipoise.show.pages.markup import element, path, stroke, text, titled
 
 WIDTH, HEIGHT = 480.0, 230.0

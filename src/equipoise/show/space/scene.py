@@ -15,7 +15,6 @@ from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import support_polygon
 from equipoise.log.run import Run
-from equipoise.log.surroundings import Surroundings
 from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.description import STANDARD_GRAVITY, Colour
 from equipoise.robot.model import Robot
@@ -28,7 +27,7 @@ from equipoise.show.space.footprints import (
     is_loaded,
     sole_corners,
 )
-from equipoise.show.space.solids import MOST_TRIANGLES, Body, joint_poses, robot_bodies
+from equipoise.show.space.solids import Body, joint_poses, robot_bodies
 from equipoise.simulation.measures import touching_polygon
 
 # Length of the arrow of a force that is the whole weight, as a fraction of the longest
@@ -128,23 +127,14 @@ def posture_moment(robot: Robot, q: ArrayLike, tolerance: float) -> Moment:
 
 @dataclass(frozen=True, eq=False)
 class RunScene:
-    """A run, to be looked at row by row.
-
-    Meshes of its robot are made coarser until they have about so many triangles.
-    """
+    """A run, to be looked at row by row."""
 
     run: Run
-    most_triangles: int = MOST_TRIANGLES
-
-    @property
-    def surroundings(self) -> Surroundings:
-        """Ground, walls, and the sizes of boxes."""
-        return self.run.surroundings
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """What moves."""
-        return robot_bodies(self.run.robot, self.most_triangles)
+        return robot_bodies(self.run.robot)
 
     @cached_property
     def footprints(self) -> tuple[Footprint, ...]:

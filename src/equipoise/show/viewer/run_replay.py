@@ -70,7 +70,7 @@ class Stage:
         self.marks = MarkerNodes(
             server, root, size, max(corners, len(run.contact_names))
         )
-        self.ground = GroundNodes(server, root, scene.surroundings)
+        self.ground = GroundNodes(server, root, scene.run.surroundings)
         self.paths = add_paths(server, root, scene.paths, size)
         self.footprints = server.scene.add_frame(f"{root}/footprints", show_axes=False)
         self._name = (
