@@ -11,7 +11,6 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +191,7 @@ def _matplotlib() -> Iterator[None]:
     """Set what we need of Matplotlib for a while, and nothing for anybody else."""
     with matplotlib.rc_context(), np.errstate(invalid="ignore"):
         matplotlib.rcdefaults()
-        style.use(files("equipoise.show.charts").joinpath("paper.mplstyle"))
+        style.use("equipoise.show.charts.paper")
         matplotlib.rcParams.update(COLOURS)
         yield
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.show.pages.labels import signed
 from equipoise.show.pages.markup import element, path, stroke, text, titled
 from equipoise.show.pages.svg_plots import (
     BOTTOM,
@@ -77,7 +78,7 @@ def error_scatter(before: Array, after: Array) -> str:
             ("identified", "c0", after, places[1]),
         )
         for at, place in enumerate(dots)
-        for x, y in [[_signed(float(part), 2) for part in errors[at]]]
+        for x, y in [[signed(float(part), 2) for part in errors[at]]]
     ]
     body = "".join([grid(across, up, "forward [mm]"), *cross, *circles, *steps, *dots])
     legend = [
@@ -173,7 +174,7 @@ def _bars_of(
     """Return a link's name, three bars and their intervals."""
     note = "" if seen else " (stays at the model's value)"
     numbers = ", ".join(
-        f"{axis} {_signed(a)} ± {b:.1f}"
+        f"{axis} {signed(a, 1)} ± {b:.1f}"
         for axis, a, b in zip(AXES, shift, spread, strict=True)
     )
     parts = []
@@ -197,7 +198,3 @@ def _bars_of(
         class_=None if seen else "unseen",
     )
     return titled(f"{name}{note}: {numbers} mm", *parts, words)
-
-
-def _signed(value: float, digits: int = 1) -> str:
-    return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")

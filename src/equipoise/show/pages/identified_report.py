@@ -17,7 +17,7 @@ from equipoise.show.pages.identified_errors import (
     shift_bars,
 )
 from equipoise.show.pages.identified_robot import Places, places, robot_views
-from equipoise.show.pages.labels import value_with_unit, values_with_unit
+from equipoise.show.pages.labels import signed, value_with_unit, values_with_unit
 from equipoise.show.pages.markup import (
     MOST_ROWS,
     details,
@@ -225,13 +225,6 @@ def _identifiable(found: Mapping[str, Any]) -> str:
     return said + (
         _combinations(found["combinations"]) if found["combinations"] else ""
     )
-
-
-def signed(value: float, digits: int) -> str:
-    """Return a number with so many digits after the point, and a proper minus."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def results_table(results: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ from equipoise.show.pages.svg_plots import (
     ring,
     sample,
 )
-from equipoise.show.space.scene import on_plane
+from equipoise.show.space.solids import on_plane
 
 # Space for the robot and, right of it, for the magnifier [px].
 TALL, MAGNIFIER, LENS = 540.0, 150.0, 62.0

@@ -87,6 +87,13 @@ def values_with_unit(values: Sequence[object], unit: str) -> list[str]:
     return [_words(value, *_scale(values, unit)) for value in values]
 
 
+def signed(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, and a proper minus."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
 def _scale(values: Sequence[object], unit: str) -> tuple[str, float, int]:
     """Return unit, factor and decimals in which values are shown."""
     flat = [
@@ -112,11 +119,10 @@ def _words(value: object, unit: str, factor: float, decimals: int) -> str:
         case bool():
             return "yes" if value else "no"
         case int() | float():
-            # adding zero makes a negative zero positive
-            number = f"{round(factor * value, decimals) + 0.0:.{decimals}f}"
+            number = signed(factor * value, decimals)
             if decimals:
                 number = number.rstrip("0").rstrip(".")
-            return f"{number} {unit}".rstrip().replace("-", "\N{MINUS SIGN}")
+            return f"{number} {unit}".rstrip()
         case list():
             parts = [_words(part, "", factor, decimals) for part in value]
             return f"{', '.join(parts)} {unit}".rstrip() if parts else "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from contourpy import contour_generator
@@ -64,7 +65,8 @@ def _loops(triangles: Array) -> Iterator[Array]:
     for triangle in (triangles - corner).reshape(-1, 6).tolist():
         pen.polygon(triangle, fill=1)
     # values are at the middles of cells
-    for loop in contour_generator(z=np.asarray(raster)).lines(0.5):
+    loops: Any = contour_generator(z=np.asarray(raster)).lines(0.5)
+    for loop in loops:
         if abs(area(loop[:-1])) >= LEAST_AREA:
             yield _straightened(loop[:-1], OFF) + corner + 0.5
 

@@ -27,7 +27,7 @@ from equipoise.show.space.footprints import (
     is_loaded,
     sole_corners,
 )
-from equipoise.show.space.solids import Body, joint_poses, robot_bodies
+from equipoise.show.space.solids import Body, joint_poses, on_plane, robot_bodies
 from equipoise.simulation.measures import touching_polygon
 
 # Length of the arrow of a force that is the whole weight, as a fraction of the longest
@@ -252,8 +252,3 @@ def nearest_rows(time: Array, wanted: Array) -> NDArray[np.intp]:
     after = np.clip(np.searchsorted(time, wanted), min(1, len(time) - 1), len(time) - 1)
     before = np.maximum(after - 1, 0)
     return np.where(wanted - time[before] < time[after] - wanted, before, after)
-
-
-def on_plane(polygon: Array, level: float) -> Array:
-    """Return points (k, 2) at a height [m], shape (k, 3)."""
-    return np.hstack([polygon, np.full((len(polygon), 1), level)])

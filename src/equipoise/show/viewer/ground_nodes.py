@@ -14,7 +14,8 @@ from equipoise.robot.mesh import Mesh, join_meshes
 from equipoise.show.palette import BOX, GROUND, SIDES, WALL
 from equipoise.show.space.footprints import Footprint
 from equipoise.show.space.scene import Path
-from equipoise.show.viewer.scene_nodes import LAYER, add_lines, fan, polygon_edges
+from equipoise.show.space.solids import fan
+from equipoise.show.viewer.scene_nodes import LAYER, add_lines, polygon_edges
 
 if TYPE_CHECKING:
     import viser

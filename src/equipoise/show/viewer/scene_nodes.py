@@ -14,7 +14,7 @@ from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
 from equipoise.show.palette import COM, FORCE, SUPPORT, ZMP, rgb
 from equipoise.show.space.scene import Moment
-from equipoise.show.space.solids import Body, revolved, sphere
+from equipoise.show.space.solids import Body, fan, revolved, sphere
 
 if TYPE_CHECKING:
     import viser
@@ -244,11 +244,6 @@ def _every_other(mesh: Mesh, axes: int, odd: bool) -> Mesh:
     middle = mesh.vertices[mesh.triangles].mean(axis=1)
     chosen = (np.prod(middle[:, :axes], axis=1) < 0.0) == odd
     return Mesh(mesh.vertices, mesh.triangles[chosen])
-
-
-def fan(corners: int) -> NDArray[np.int32]:
-    """Return the triangles of a convex polygon, shape (corners - 2, 3)."""
-    return np.array([[0, at, at + 1] for at in range(1, corners - 1)], dtype=np.int32)
 
 
 def padded(polygon: Array, corners: int) -> Array:
