@@ -7,7 +7,7 @@ from show.shapes import box, sphere, square
 from equipoise.errors import EquipoiseError
 from equipoise.robot.mesh import Mesh
 from equipoise.show.films.drawing import FOCAL, Camera, Line, Marker
-from equipoise.show.films.film import Caption
+from equipoise.show.films.film import captioned
 from equipoise.show.films.render import Item, Renderer
 from equipoise.show.palette import GROUND
 from equipoise.show.space.scene import Arrow
@@ -242,11 +242,11 @@ def test_an_empty_mesh_is_nothing():
 def test_caption_leaves_the_middle_free():
     """Title, time and legend are at the edges; the picture given is not changed."""
     blank = np.full((360, 480, 3), 255, np.uint8)
-    words = Caption("Walk", [(f"item {k}", RED) for k in range(12)])
-    written = words.on(blank, time=1.234)
+    legend = [(f"item {k}", RED) for k in range(12)]
+    written = captioned(blank, "Walk", legend, time=1.234)
     assert (blank == 255).all()
     assert (written[80:280] == 255).all()
     assert (written[:80, :200] < 128).any()
     assert (written[:80, 300:] < 128).any()
     assert is_red(written[280:]).any()
-    np.testing.assert_array_equal(Caption().on(blank), blank)
+    np.testing.assert_array_equal(captioned(blank), blank)

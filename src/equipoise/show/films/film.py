@@ -6,7 +6,7 @@ No display is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -39,6 +39,8 @@ COM_SIZE, ZMP_SIZE, LINE_SIZE = 0.014, 0.009, 0.0032
 ARROW_SIZE = 0.012
 # Lines are this fraction of a limb above the ground, which would hide half of them.
 LIFT = 0.002
+# Words and their colours.
+Legend = Sequence[tuple[str, Colour]]
 INK: Colour = (38, 43, 51)
 FAINT: Colour = (107, 114, 125)
 # Heights of letters and the free edge, in heights of the picture; the least [px].
@@ -74,66 +76,59 @@ class FilmStyle:
             raise NameNotFoundError("view", self.view, VIEWS, "film")
 
 
-@dataclass(frozen=True)
-class Caption:
-    """Words that are the same in all pictures of a film but for the time.
+def captioned(
+    picture: NDArray[np.uint8],
+    title: str = "",
+    legend: Legend = (),
+    time: float | None = None,
+) -> NDArray[np.uint8]:
+    """Return a copy of a picture (height, width, 3) with words on it.
 
-    Attributes:
+    Args:
+        picture: The picture.
         title: Words at the upper left.
-        legend: What colours mean, at the lower left: words and a colour each.
+        legend: What colours mean, at the lower left.
+        time: Time at the upper right [s].
     """
+    image = Image.fromarray(picture)
+    draw = ImageDraw.Draw(image)
+    height, width = picture.shape[:2]
+    edge, text = round(EDGE * height), _font(TEXT, height)
+    large = _font(TITLE, height)
+    space = width - 2 * edge - (0 if time is None else text.getlength(LONGEST_TIME))
+    for row, line in enumerate(_lines(title, large, space)):
+        y = edge + 1.45 * row * _size(TITLE, height)
+        draw.text((edge, y), line, INK, large, anchor="la")
+    if time is not None:
+        _write_time(draw, f"{time:.2f}", width - edge, edge, text)
+    _write_legend(image, draw, legend, text)
+    return np.asarray(image).copy()
 
-    title: str = ""
-    legend: Sequence[tuple[str, Colour]] = field(default=())
 
-    def on(
-        self, picture: NDArray[np.uint8], time: float | None = None
-    ) -> NDArray[np.uint8]:
-        """Return a copy of a picture (height, width, 3) with the words on it.
-
-        A time [s] is written at the upper right, if there is one.
-        """
-        image = Image.fromarray(picture)
-        draw = ImageDraw.Draw(image)
-        height, width = picture.shape[:2]
-        edge, text = round(EDGE * height), _font(TEXT, height)
-        y = float(edge)
-        title = _font(TITLE, height)
-        space = width - 2 * edge - (0 if time is None else text.getlength(LONGEST_TIME))
-        for line in _lines(self.title, title, space):
-            draw.text((edge, y), line, INK, title, anchor="la")
-            y += 1.45 * _size(TITLE, height)
-        if time is not None:
-            _write_time(draw, f"{time:.2f}", width - edge, edge, text)
-        self._write_legend(image, draw, text)
-        return np.asarray(image).copy()
-
-    def _write_legend(
-        self,
-        image: Image.Image,
-        draw: ImageDraw.ImageDraw,
-        font: ImageFont.FreeTypeFont,
-    ) -> None:
-        width, height = image.size
-        edge, size = round(EDGE * height), _size(TEXT, height)
-        disc = max(4, round(0.62 * size))
-        places, x, row = [], float(edge), 0
-        for words, colour in self.legend:
-            across = disc + 0.5 * size + font.getlength(words)
-            if x > edge and x + across > width - edge:
-                x, row = float(edge), row + 1
-            places.append((x, row, words, colour))
-            x += across + 1.2 * size
-        for x, at, words, colour in places:
-            middle = height - edge - round((row - at + 0.5) * 1.5 * size)
-            mask = Image.new("L", (FINER * disc, FINER * disc))
-            ImageDraw.Draw(mask).ellipse(
-                (0, 0, FINER * disc - 1, FINER * disc - 1), 255
-            )
-            mask = mask.resize((disc, disc), Image.Resampling.LANCZOS)
-            image.paste(colour, (round(x), middle - disc // 2), mask)
-            place = (round(x) + disc + 0.5 * size, middle)
-            draw.text(place, words, INK, font, anchor="lm")
+def _write_legend(
+    image: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    legend: Legend,
+    font: ImageFont.FreeTypeFont,
+) -> None:
+    width, height = image.size
+    edge, size = round(EDGE * height), _size(TEXT, height)
+    disc = max(4, round(0.62 * size))
+    places, x, row = [], float(edge), 0
+    for words, colour in legend:
+        across = disc + 0.5 * size + font.getlength(words)
+        if x > edge and x + across > width - edge:
+            x, row = float(edge), row + 1
+        places.append((x, row, words, colour))
+        x += across + 1.2 * size
+    large = Image.new("L", (FINER * disc, FINER * disc))
+    ImageDraw.Draw(large).ellipse((0, 0, FINER * disc - 1, FINER * disc - 1), 255)
+    mask = large.resize((disc, disc), Image.Resampling.LANCZOS)
+    for x, at, words, colour in places:
+        middle = height - edge - round((row - at + 0.5) * 1.5 * size)
+        image.paste(colour, (round(x), middle - disc // 2), mask)
+        place = (round(x) + disc + 0.5 * size, middle)
+        draw.text(place, words, INK, font, anchor="lm")
 
 
 class Film:
@@ -163,7 +158,7 @@ class Film:
         )
         sentence = scene.run.summary.get("sentence", "")
         title = sentence if style.title is None else style.title
-        self._caption = Caption(title=str(title), legend=_legend(scene))
+        self._title, self._legend = str(title), _legend(scene)
         self._limb = scene.run.robot.longest_limb
         self._path = smoothed(scene.run.time, scene.run.com)
         self._camera = self._fitted()
@@ -181,7 +176,7 @@ class Film:
             markers=self._markers(moment),
             arrows=moment.forces,
         )
-        return self._caption.on(picture, moment.time)
+        return captioned(picture, self._title, self._legend, moment.time)
 
     def pictures(
         self, fps: float, speed: float, begin: float, end: float
@@ -307,7 +302,7 @@ def picture_time(scene: RunScene, at: float | None) -> float:
     return at
 
 
-def _legend(scene: RunScene) -> tuple[tuple[str, Colour], ...]:
+def _legend(scene: RunScene) -> Legend:
     """Return the marks that occur in a run, with their colours."""
     marks = [("CoM", colours.COM, True)]
     marks += [("ZMP", colours.ZMP, bool(scene.run.supported.any()))]

@@ -31,7 +31,10 @@ PADDING = 0.06
 ONE_RUN = ("com-error", "sole", "forces", "joints")
 MANY_RUNS = ("com-error", "zmp-margin", "forces", "joints")
 # Lines of charts by which runs are compared.
-COMPARED = ("com-error:distance", "zmp-margin:", "forces:all contacts", "joints")
+COMPARED = (
+    *("com-error:distance", "com-x", "com-y", "com-z"),
+    *("zmp-margin", "forces:all contacts", "joints"),
+)
 # Typed as a special kind of text by viser.
 ICON: Any = "chart-line"
 MOST_MOVING = "those that move most"
@@ -131,11 +134,7 @@ class ChartPanel:
         made = {name: charts(run, names, joints) for name, run in self._runs.items()}
         if len(made) == 1:
             return next(iter(made.values()))
-        together = compare(made)
-        chosen = [c for c in together if c.key.startswith((*COMPARED, "com-"))]
-        return [
-            c for c in chosen if not c.key.startswith("com-error:") or "dist" in c.key
-        ]
+        return [chart for chart in compare(made) if chart.key.startswith(COMPARED)]
 
     def _choices(self) -> tuple[str, ...]:
         robots = [run.robot for run in self._runs.values()]

@@ -105,7 +105,7 @@ class Poser:
 
     def _add_controls(self) -> None:
         gui, robot = self._server.gui, self._robot
-        there = choices(robot)
+        there = (*robot.soles, "level")
         labels = tuple(label for label, key in FIXED.items() if key in there)
         self._fixed = gui.add_dropdown("On the ground", labels)
         self._fixed.on_update(lambda _: self.update())
@@ -174,11 +174,6 @@ class Poser:
             f'font-variant-numeric:tabular-nums"><b>{name}</b>, '
             f"{self._robot.mass:.2f} kg<br>{'<br>'.join(lines)}</div>"
         )
-
-
-def choices(robot: Robot) -> tuple[Fixed, ...]:
-    """Return what can stay where it is: each sole, or only the base's attitude."""
-    return (*robot.soles, "level")
 
 
 def on_ground(robot: Robot, q: Array, fixed: Fixed) -> Array:
