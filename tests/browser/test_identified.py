@@ -67,7 +67,7 @@ def test_report_opens_from_disk_at_any_width(browser_page, report_file, width, s
         }).map((words) => words.textContent);
       })""")
     assert not clipped
-    details = page.locator("details")
+    details = page.locator("details").last
     assert details.get_attribute("open") is None
     details.locator("summary").click()
     assert details.locator("li").first.is_visible()

@@ -20,8 +20,8 @@ KNEES = [
 def folder(tmp_path: Path) -> Path:
     """The folder of a run."""
     run = swaying(seconds=3.0, rate=100.0)
-    figures = {**run.summary, "seed": 7, "command": "equipoise stand humanoid"}
-    return swaying(seconds=3.0, rate=100.0, summary=figures).save(tmp_path / "out")
+    summary = {**run.summary, "seed": 7, "command": "equipoise stand humanoid"}
+    return swaying(seconds=3.0, rate=100.0, summary=summary).save(tmp_path / "out")
 
 
 def test_table_of_topics(say: Say, folder: Path) -> None:
@@ -58,7 +58,7 @@ def test_json_agrees_with_the_makers_reader(say: Say, folder: Path) -> None:
 
 
 def test_log_that_is_cut_off(say: Say, folder: Path) -> None:
-    """What is whole is shown, and one line says what is lost; that is no failure."""
+    """What is whole is shown, and one line says what is lost; that is not a failure."""
     log = folder / "run.mcap"
     log.write_bytes(log.read_bytes()[: int(0.7 * log.stat().st_size)])
     said = say("log", folder)
@@ -116,7 +116,7 @@ def test_bags_of_others(say: Say, tmp_path: Path) -> None:
 
 
 def test_what_is_no_log(say: Say, tmp_path: Path) -> None:
-    """A folder that is no run, a file that is no log, nothing: one line each."""
+    """A folder that is not a run, a file that is not a log, nothing: one line each."""
     (tmp_path / "a.pdf").write_text("", encoding="utf-8")
     for path, reason in (
         (tmp_path, "is not the folder of a run or a ROS 2 bag"),

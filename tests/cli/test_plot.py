@@ -144,7 +144,7 @@ def test_a_file_is_replaced_only_by_force(say: Say, kept: Path, tmp_path: Path) 
 
 
 def test_a_log_with_a_robot_is_drawn(say: Say, tmp_path: Path) -> None:
-    """Logs that do not describe their robot can be drawn, too, and are told of."""
+    """Logs that do not describe their robot can be drawn, too, with a note."""
     file, out = tmp_path / "a.csv", tmp_path / "a.svg"
     names = [joint for leg in load("humanoid").legs.values() for joint in leg.joints]
     rows = [",".join(["t", *names])]
@@ -168,7 +168,7 @@ def test_what_a_log_lost_is_told(say: Say, kept: Path, tmp_path: Path) -> None:
 
 
 def test_no_joint_is_no_choice(say: Say, kept: Path, tmp_path: Path) -> None:
-    """An empty list of joints is a slip, and is told as one."""
+    """An empty list of joints is a slip, and the message says so."""
     words = ("--what", "joints", "--joints", ",")
     said = say(kept / "one", "--out", tmp_path / "a.png", *words)
     assert said.status == 2

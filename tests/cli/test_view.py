@@ -51,7 +51,7 @@ def test_serving_others_is_warned_of(capsys):
 
 
 def test_nonsense_is_refused_in_a_line(tmp_path, capsys):
-    """Status 2 and one line for what is no run, and for ports that are none."""
+    """Status 2 and one line for what is not a run, and for impossible ports."""
     for words in (
         ["view"],
         ["view", str(tmp_path)],

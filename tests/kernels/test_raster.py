@@ -6,7 +6,7 @@ import warp as wp
 
 from equipoise.kernels import runtime
 from equipoise.kernels.drawing.picture import make_picture
-from equipoise.kernels.drawing.raster import EMPTY, FIGURES
+from equipoise.kernels.drawing.raster import COEFFICIENTS, EMPTY
 
 WIDTH, HEIGHT = 96, 64
 
@@ -17,7 +17,7 @@ def rastered(corners, parallel=False, width=WIDTH, height=HEIGHT):
     count = len(corners)
     raster = kernels.Raster()
     raster.width, raster.height, raster.parallel = width, height, int(parallel)
-    raster.figure = wp.zeros((count, FIGURES), dtype=float, device=device)
+    raster.coefficient = wp.zeros((count, COEFFICIENTS), dtype=float, device=device)
     raster.rows = wp.zeros(count, dtype=int, device=device)
     raster.columns = wp.zeros(count, dtype=int, device=device)
     raster.depth = wp.zeros((1, height, width), dtype=float, device=device)

@@ -97,7 +97,7 @@ class Film:
             asked = (fps, self.speed, self.begin, self.end)
             count = len(film.picture_times(scene, *asked))
             pictures = film.Film(scene, style).pictures(*asked)
-            writer(out, _told(pictures, count, printable(out.name)), fps)
+            writer(out, _with_progress(pictures, count, printable(out.name)), fps)
         print(f"written: {printable(str(out))}")
         return 0
 
@@ -115,9 +115,11 @@ class Film:
         return self.out
 
 
-def _told(pictures: Iterable[Picture], count: int, title: str) -> Iterator[Picture]:
-    """Go through pictures; a terminal is shown how many there are still to come."""
-    with progress(count, title) as told:
+def _with_progress(
+    pictures: Iterable[Picture], count: int, title: str
+) -> Iterator[Picture]:
+    """Yield pictures; a terminal shows how many are still to come."""
+    with progress(count, title) as show_progress:
         for done, picture in enumerate(pictures):
-            told(done)
+            show_progress(done)
             yield picture

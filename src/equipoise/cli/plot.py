@@ -65,9 +65,8 @@ class Plot:
 
     def run(self) -> int:
         """Read, draw, write."""
-        from equipoise.show.charts.ground_map import ground_map
         from equipoise.show.charts.paper_figures import write_figure
-        from equipoise.show.charts.quantities import GROUND
+        from equipoise.show.charts.quantities import GROUND, ground_map
 
         if self.what.strip() == LIST:
             _print_names()

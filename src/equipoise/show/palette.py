@@ -73,21 +73,9 @@ def rgb(name: str) -> Colour:
 
 
 BODY: Colour = (196, 203, 210)
-
-
 FOOT: Colour = (120, 130, 140)
-
-
 GROUND: Colour = (238, 240, 242)
-
-
 BOX: Colour = (214, 190, 150)
-
-
 WALL: Colour = (170, 176, 184)
-
-
 COM, ZMP, SUPPORT, FORCE = rgb("c0"), rgb("c1"), rgb("c2"), rgb("c2")
-
-
 SIDES = {"left": rgb("c3"), "right": rgb("c4")}

@@ -13,9 +13,8 @@ from runs import swaying
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Event
 from equipoise.show.charts.chart import compare
-from equipoise.show.charts.ground_map import ground_map
 from equipoise.show.charts.paper_figures import FORMATS, figure, write_figure
-from equipoise.show.charts.quantities import WHAT, charts
+from equipoise.show.charts.quantities import WHAT, charts, ground_map
 from equipoise.show.palette import LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"

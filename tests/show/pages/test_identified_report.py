@@ -24,6 +24,7 @@ from equipoise.show.pages import identified_robot
 from equipoise.show.pages.identified_report import identified_report
 from equipoise.show.pages.identified_robot import ellipse_95
 from equipoise.show.pages.silhouette import silhouettes
+from equipoise.show.space.solids import joint_poses, pose_matrix, robot_bodies
 
 COMMAND = "equipoise identify humanoid log.csv --out out"
 LARGEST_BYTES = 1_000_000
@@ -33,7 +34,7 @@ BAD = "<script>alert('x')</script>&\"\x1b[31m"
 class Asked(NamedTuple):
     """What a report is made from."""
 
-    figures: dict[str, Any]
+    results: dict[str, Any]
     original: eq.Robot
     corrected: eq.Robot
     cop_errors: tuple[np.ndarray, np.ndarray]
@@ -41,7 +42,7 @@ class Asked(NamedTuple):
     def report(self, **changes: Any) -> str:
         """Return the report, with some results changed."""
         return identified_report(
-            {**self.figures, **changes}, *self[1:], "identify humanoid", COMMAND
+            {**self.results, **changes}, *self[1:], "identify humanoid", COMMAND
         )
 
 
@@ -81,15 +82,15 @@ def place_all_at(name: str, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(identified_robot, "frame_pose", lambda *_: pose)
 
 
-def test_report_tells_what_was_found(asked, source):
+def test_report_shows_what_was_found(asked, source):
     """Verdict, results with intervals, offsets, combinations, command, versions."""
     words = "|".join(Page(source).words)
-    plain = asked.figures
+    plain = asked.results
     held = plain["held_out"]
     for part in (
         "Confirmed.",
         plain["sentence"],
-        f"{plain['mass_kg']['after']:.3f} ± {plain['mass_kg']['interval_95']:.3f} kg",
+        f"{plain['mass_kg']['after']:.2f} ± {plain['mass_kg']['interval_95']:.2f} kg",
         f"|reduction|{100 * held['reduction']:.1f} %|",
         f"|poses|{plain['poses']}|",
         f"|unknowns of the links|{plain['identifiable']['unknowns']}|",
@@ -108,8 +109,8 @@ def test_every_link_has_its_row(asked, source):
     """Masses and coordinates before and after, in kg and mm, in the right table."""
     seen, _, unseen = source.partition("Stays at the model&#x27;s value (the data")
     assert unseen
-    assert any(link["seen"] for link in asked.figures["links"].values())
-    for name, link in asked.figures["links"].items():
+    assert any(link["seen"] for link in asked.results["links"].values())
+    for name, link in asked.results["links"].items():
         row = read_table_row(seen if link["seen"] else unseen, name)
         assert f"|{link['mass_before_kg']:.3f}|" in row
         assert f"|{link['mass_kg']:.3f} ± {link['mass_interval_95_kg']:.3f}|" in row
@@ -120,7 +121,7 @@ def test_every_link_has_its_row(asked, source):
 def test_what_held_out_poses_do_not_confirm_is_no_improvement(asked):
     """Without confirmation the page says so, and never the contrary."""
     held = {
-        **asked.figures["held_out"],
+        **asked.results["held_out"],
         "confirmed": False,
         "reduction_interval_95": [-0.1, 0.4],
     }
@@ -171,7 +172,7 @@ def test_same_bytes_twice(asked, source):
 
 def test_every_name_is_escaped(asked):
     """Names and texts from files and users cannot become markup."""
-    plain = copy.deepcopy(asked.figures)
+    plain = copy.deepcopy(asked.results)
     name = next(iter(plain["links"]))
     plain["identifiable"] |= {"combinations": [BAD], "inseparable_links": [[BAD, BAD]]}
     plain |= {
@@ -195,7 +196,7 @@ def test_every_name_is_escaped(asked):
 
 def test_names_of_links_are_escaped(asked, monkeypatch):
     """A link's own name cannot become markup, nor an attribute's end."""
-    name, link = next(iter(asked.figures["links"].items()))
+    name, link = next(iter(asked.results["links"].items()))
     place_all_at(name, asked, monkeypatch)
     page = Page(asked.report(links={BAD: link}))
     assert "script" not in page.tags
@@ -204,7 +205,7 @@ def test_names_of_links_are_escaped(asked, monkeypatch):
 
 def test_little_is_enough(asked):
     """No covariance, no seed, no versions, no notices, one link, one pose, no error."""
-    plain = dict(asked.figures)
+    plain = dict(asked.results)
     for key in ("standing_com_covariance_m2", "seed", "versions", "command"):
         del plain[key]
     name, link = next(iter(plain["links"].items()))
@@ -227,24 +228,24 @@ def test_little_is_enough(asked):
 
 def test_sixty_links_and_long_combinations_stay_small(asked, monkeypatch):
     """A report of many links, poses and terms is below a megabyte."""
-    name, link = next(iter(asked.figures["links"].items()))
+    name, link = next(iter(asked.results["links"].items()))
     place_all_at(name, asked, monkeypatch)
     terms = [f"- {k + 1}e-05 m x(the_long_name_of_link_{k})" for k in range(240)]
-    told = {
-        **asked.figures["identifiable"],
+    groups = {
+        **asked.results["identifiable"],
         "combinations": [" ".join(["m(torso)", *terms])] * 160,
     }
     links = {f"the_long_name_of_link_{k}": link for k in range(60)}
     errors = np.random.default_rng(0).standard_normal((2, 400, 2))
     many = asked._replace(cop_errors=(errors[0], errors[1]))
-    source = many.report(links=links, identifiable=told)
+    source = many.report(links=links, identifiable=groups)
     assert "m(torso) \N{MINUS SIGN} 232e-05 m x(the_long_name_of_link_231)" in source
     assert "_link_239), and 231 smaller terms<" in source
     assert len(source.encode()) < LARGEST_BYTES
 
 
 def test_ellipse_holds_95_percent():
-    """Of many draws in a plane, 95 % are inside."""
+    """95 % of many draws in a plane are inside."""
     rng = np.random.default_rng(1)
     root = np.array([[2.0, 0.3, 0.0], [0.0, 1.0, 0.4], [0.1, 0.0, 0.5]])
     plane = np.eye(3)[[0, 2]]
@@ -255,17 +256,21 @@ def test_ellipse_holds_95_percent():
 
 
 def test_silhouette_covers_what_is_there(asked):
-    """A ball's outline is a circle of its size; the farthest is drawn first."""
+    """Outlines are as large as the robot; a ball's is a circle of its size."""
     robot = asked.original
     plane, looking = np.eye(3)[[1, 2]], np.array([-1.0, 0.0, 0.0])
     (seen,) = silhouettes(robot, robot.standing, ((plane, looking),))
-    depths = [outline.depth for outline in seen.outlines]
-    assert depths == sorted(depths, reverse=True)
-    loops = [loop for outline in seen.outlines for loop in outline.loops]
+    poses = joint_poses(robot, robot.standing)
+    solids = [
+        body.mesh.moved(pose_matrix(poses[body.joint])).vertices @ plane.T
+        for body in robot_bodies(robot)
+    ]
+    wanted = np.concatenate(solids)
+    cell = np.ptp(wanted, axis=0).max() / 1400
+    loops = [loop for solid in seen for loop in solid]
     points = np.concatenate(loops)
-    cell = (seen.high - seen.low).max() / 1400
-    assert np.abs(points.min(axis=0) - seen.low).max() < 3 * cell
-    assert np.abs(points.max(axis=0) - seen.high).max() < 3 * cell
+    assert np.abs(points.min(axis=0) - wanted.min(axis=0)).max() < 3 * cell
+    assert np.abs(points.max(axis=0) - wanted.max(axis=0)).max() < 3 * cell
     head = max(loops, key=lambda loop: loop[:, 1].min())
     middle = 0.5 * (head.min(axis=0) + head.max(axis=0))
     radius = np.linalg.norm(head - middle, axis=1)
@@ -277,7 +282,7 @@ def test_words_about_what_is_seen(asked, case):
     """None, or all: the page says which, and has no empty table."""
     links = {
         name: {**link, "seen": case == "seen"}
-        for name, link in asked.figures["links"].items()
+        for name, link in asked.results["links"].items()
     }
     source = asked.report(links=links)
     if case == "seen":

@@ -74,7 +74,7 @@ def drawings(source: str) -> list[Element]:
     return [fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", source, re.DOTALL)]
 
 
-def test_report_tells_the_run(run, source):
+def test_report_describes_the_run(run, source):
     """The sentence, results with units, limits, events, assumptions, the command."""
     words = "|".join(read_page(source).words)
     for part in (
@@ -94,6 +94,21 @@ def test_report_tells_the_run(run, source):
         "Joint torques (the 6 largest of 29)",
     ):
         assert part in words, part
+
+
+def test_long_lists_are_folded():
+    """A few events are a list; many are folded below their number."""
+    few, many = (
+        report(
+            swaying(events=[Event(0.01 * k, f"event {k}") for k in range(count)]),
+            "",
+            "",
+        )
+        for count in (3, 30)
+    )
+    assert "30 events</summary>" in many
+    assert "events</summary>" not in few
+    assert "<li>0.020 s: event 2</li>" in few
 
 
 def test_report_stands_alone(source):
@@ -126,7 +141,7 @@ def test_every_name_is_escaped():
     robot = dataclasses.replace(
         load("humanoid"), name=bad, assumptions=(bad,), warnings=(bad,)
     )
-    figures = {
+    results = {
         "sentence": bad,
         bad: {bad: bad},
         "checks": [{"name": bad, "value": bad, "limit": None, "unit": bad}],
@@ -134,7 +149,7 @@ def test_every_name_is_escaped():
         "warnings": [bad],
         "seed": bad,
     }
-    run = swaying(robot, summary=figures, events=(Event(0.1, bad),))
+    run = swaying(robot, summary=results, events=(Event(0.1, bad),))
     source = report(run, bad, bad)
     assert source.count("<script") == 2
     assert "\x1b" not in source

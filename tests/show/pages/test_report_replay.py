@@ -120,8 +120,8 @@ def test_points_come_back(scene, packed):
         found = com + packed["steps"][name] * arrays[name].reshape(-1, 3)
         assert np.abs(found - np.concatenate(lists)).max() < 1e-4
     labels = [path["label"] for path in packed["paths"]]
-    assert labels == ["CoM, planned", "CoM", "ZMP"]
-    assert np.abs(points(packed, "path1") - run.com[rows]).max() < 1e-5
+    assert labels == ["CoM, planned", "ZMP", "CoM"]
+    assert np.abs(points(packed, "path2") - run.com[rows]).max() < 1e-5
 
 
 def test_meshes_come_back(scene, packed):

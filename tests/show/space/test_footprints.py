@@ -11,7 +11,7 @@ from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
 from equipoise.robot.load import load
-from equipoise.show.charts.ground_map import ground_map
+from equipoise.show.charts.quantities import ground_map
 from equipoise.show.space.footprints import footprints
 from equipoise.simulation.walk import walk
 

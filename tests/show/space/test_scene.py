@@ -8,8 +8,7 @@ from runs import swaying
 import equipoise as eq
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin
-from equipoise.kinematics.terrain import Flat
-from equipoise.show.space.scene import RobotScene, RunScene
+from equipoise.show.space.scene import RunScene, posture_moment
 from equipoise.show.space.solids import joint_poses, robot_bodies
 
 
@@ -18,7 +17,7 @@ def walked() -> eq.Run:
     """Four steps of the humanoid."""
     robot = eq.load("humanoid")
     motion = eq.solve(robot, eq.fit_walk(robot, steps=2))
-    return eq.walk(robot, motion, Flat())
+    return eq.walk(robot, motion)
 
 
 def test_every_robot_has_a_body(robot: eq.Robot) -> None:
@@ -90,8 +89,7 @@ def test_poses_are_pinocchios(robot: eq.Robot) -> None:
 
 def test_a_standing_robot_is_over_its_soles(robot: eq.Robot) -> None:
     """The support polygon of a posture lies on the ground; CoM and projection agree."""
-    scene = RobotScene(robot)
-    moment = scene.moment(robot.standing)
+    moment = posture_moment(robot, robot.standing, 0.005)
     np.testing.assert_array_equal(moment.com[:2], moment.com_on_ground[:2])
     assert moment.zmp is None
     if len(moment.support):

@@ -7,7 +7,7 @@ import trimesh
 from equipoise.robot.description import Shape
 from equipoise.robot.mesh import Mesh, weld
 from equipoise.rotations import transform
-from equipoise.show.space.solids import capsule_between, plate, shape_mesh
+from equipoise.show.space.solids import capsule_between, prism, shape_mesh
 
 
 def as_trimesh(mesh: Mesh) -> trimesh.Trimesh:
@@ -56,15 +56,15 @@ def test_capsules_reach_from_point_to_point(end) -> None:
     start, end = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + end
     vertices = capsule_between(start, end, 0.05).vertices
     along = end - start
-    share = np.clip((vertices - start) @ along / max(along @ along, 1e-12), 0.0, 1.0)
-    distance = np.linalg.norm(vertices - start - share[:, None] * along, axis=1)
+    fraction = np.clip((vertices - start) @ along / max(along @ along, 1e-12), 0.0, 1.0)
+    distance = np.linalg.norm(vertices - start - fraction[:, None] * along, axis=1)
     np.testing.assert_allclose(distance, 0.05, atol=1e-6)
 
 
-def test_plates_stand_on_their_polygon() -> None:
+def test_prisms_stand_on_their_polygon() -> None:
     """A prism is watertight and has the volume of area times thickness."""
     polygon = np.array([[0.0, 0.0], [0.2, 0.0], [0.25, 0.1], [0.0, 0.1]])
-    solid = as_trimesh(plate(polygon, 0.02))
+    solid = as_trimesh(prism(polygon, 0.0, 0.02))
     assert solid.is_watertight
     assert solid.volume == pytest.approx(0.0225 * 0.02, rel=1e-5)
     assert solid.bounds[:, 2].tolist() == pytest.approx([0.0, 0.02])

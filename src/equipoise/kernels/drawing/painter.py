@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from equipoise.kernels import runtime
 from equipoise.kernels.drawing.picture import BAND, MAP_BAND, SAMPLES, make_picture
-from equipoise.kernels.drawing.raster import EMPTY, FIGURES
+from equipoise.kernels.drawing.raster import COEFFICIENTS, EMPTY
 from equipoise.kernels.once import lock
 
 Floats = NDArray[np.float64]
@@ -170,7 +170,7 @@ class Painter:
         return painted
 
     def _in_bands(self, kernel: wp.Kernel, bands: int, inputs: list[Any]) -> None:
-        """Run a kernel on bands; on CPUs every core takes every so-manieth one."""
+        """Run a kernel on bands; each core of a CPU takes every n-th one."""
         workers = 1 if self._device.is_cuda else min(CORES, bands)
 
         def work(first: int) -> None:
@@ -229,7 +229,7 @@ class Painter:
 
     def _raster(self, count: int, size: tuple[int, int, int]) -> Any:
         raster = self._kernels.Raster()
-        raster.figure = self._buffer((max(count, 1), FIGURES), wp.float32)
+        raster.coefficient = self._buffer((max(count, 1), COEFFICIENTS), wp.float32)
         raster.rows = self._buffer((max(count, 1),), wp.int32)
         raster.columns = self._buffer((max(count, 1),), wp.int32)
         raster.depth = self._buffer(size, wp.float32)

@@ -103,20 +103,20 @@ def make_picture() -> SimpleNamespace:
         Samples on the same item with nearly the same normal are shaded once.
         """
         total, known = wp.vec3(), wp.vec3()
-        last_solid, last_glass = int(-2), int(-2)
+        last_solid, last_translucent = int(-2), int(-2)
         for s in range(samples):
             i = SAMPLES * x + s % SAMPLES
             j = SAMPLES * y + s // SAMPLES
             off = float(0.5)
             if samples == 1:
                 off = float(0.5 * float(SAMPLES))
-            solid, glass = int(view.triangle[0, j, i]), int(EMPTY)
+            solid, translucent = int(view.triangle[0, j, i]), int(EMPTY)
             if scene.layers > 1 and view.depth[1, j, i] > view.depth[0, j, i]:
-                glass = view.triangle[1, j, i]
+                translucent = view.triangle[1, j, i]
             same = int(0)
-            if solid == last_solid and glass == last_glass:
+            if solid == last_solid and translucent == last_translucent:
                 same = int(1)
-            elif solid >= 0 and last_solid >= 0 and glass == last_glass:
+            elif solid >= 0 and last_solid >= 0 and translucent == last_translucent:
                 one, other = scene.normals[solid, 0], scene.normals[last_solid, 0]
                 if (
                     scene.item[solid] == scene.item[last_solid]
@@ -128,7 +128,7 @@ def make_picture() -> SimpleNamespace:
                 for layer in range(scene.layers):
                     t = int(solid)
                     if layer == 1:
-                        t = int(glass)
+                        t = int(translucent)
                     if t >= 0:
                         opacity = scene.colour[scene.item[t]][3]
                         colour = shade(
@@ -136,7 +136,7 @@ def make_picture() -> SimpleNamespace:
                         )
                         known = known + opacity * (colour - known)
                 last_solid = solid
-                last_glass = glass
+                last_translucent = translucent
             total = total + known
         return total * (1.0 / float(samples))
 

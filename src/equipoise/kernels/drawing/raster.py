@@ -13,7 +13,7 @@ from equipoise.kernels.runtime import MODULE_OPTIONS
 
 # What is kept of a triangle, one line of memory: three edges (slopes along x and y,
 # value), the depth (the same three), the point they start from, the greatest depth.
-EDGES, DEPTH, ORIGIN, NEAREST, FIGURES = 0, 9, 12, 14, 16
+EDGES, DEPTH, ORIGIN, NEAREST, COEFFICIENTS = 0, 9, 12, 14, 16
 
 # Nearer than this to the plane of the camera, a vertex has no place on the screen [m].
 NEAR = 1e-2
@@ -52,7 +52,7 @@ def make_raster() -> SimpleNamespace:
         width: int
         height: int
         parallel: int
-        figure: wp.array2d[float]
+        coefficient: wp.array2d[float]
         rows: wp.array[int]
         columns: wp.array[int]
         depth: wp.array3d[float]
@@ -72,19 +72,19 @@ def make_raster() -> SimpleNamespace:
         raster: Raster, t: int, edge: int, slope_x: float, slope_y: float, value: float
     ) -> None:
         outward = GAP * (wp.abs(slope_x) + wp.abs(slope_y))
-        raster.figure[t, 3 * edge] = slope_x
-        raster.figure[t, 3 * edge + 1] = slope_y
-        raster.figure[t, 3 * edge + 2] = value + outward
+        raster.coefficient[t, 3 * edge] = slope_x
+        raster.coefficient[t, 3 * edge + 1] = slope_y
+        raster.coefficient[t, 3 * edge + 2] = value + outward
 
     @wp.func
     def keep_depth(
         raster: Raster, t: int, slopes: wp.vec3, origin: wp.vec2, z: float
     ) -> None:
         for k in range(3):
-            raster.figure[t, DEPTH + k] = slopes[k]
-        raster.figure[t, ORIGIN] = origin[0]
-        raster.figure[t, ORIGIN + 1] = origin[1]
-        raster.figure[t, NEAREST] = z
+            raster.coefficient[t, DEPTH + k] = slopes[k]
+        raster.coefficient[t, ORIGIN] = origin[0]
+        raster.coefficient[t, ORIGIN + 1] = origin[1]
+        raster.coefficient[t, NEAREST] = z
 
     @wp.func
     def place_in_front(
@@ -111,9 +111,9 @@ def make_raster() -> SimpleNamespace:
         raster.rows[t] = rows
         raster.columns[t] = columns
         # from the first corner: differences of near numbers are exact
-        share = 1.0 / area
-        slope_b = share * wp.vec2(ac[1], -ac[0])
-        slope_c = share * wp.vec2(-ab[1], ab[0])
+        inverse = 1.0 / area
+        slope_b = inverse * wp.vec2(ac[1], -ac[0])
+        slope_c = inverse * wp.vec2(-ab[1], ab[0])
         slope_a = -slope_b - slope_c
         keep_edge(raster, t, 0, a[2] * slope_a[0], a[2] * slope_a[1], a[2])
         keep_edge(raster, t, 1, b[2] * slope_b[0], b[2] * slope_b[1], 0.0)
@@ -138,10 +138,10 @@ def make_raster() -> SimpleNamespace:
         raster.rows[t] = NOWHERE
         if volume == 0.0 or not wp.isfinite(1.0 / volume) or not wp.isfinite(volume):
             return
-        share = 1.0 / volume
-        across_a = share * wp.cross(b, c)
-        across_b = share * wp.cross(c, a)
-        across_c = share * wp.cross(a, b)
+        inverse = 1.0 / volume
+        across_a = inverse * wp.cross(b, c)
+        across_b = inverse * wp.cross(c, a)
+        across_c = inverse * wp.cross(a, b)
         raster.rows[t] = raster.height - 1
         raster.columns[t] = raster.width - 1
         keep_edge(raster, t, 0, across_a[0], across_a[1], across_a[2])
@@ -214,16 +214,31 @@ def make_raster() -> SimpleNamespace:
     def fill_triangle(
         raster: Raster, t: int, top: int, bottom: int, layer: int
     ) -> None:
-        ax, ay, ac = raster.figure[t, 0], raster.figure[t, 1], raster.figure[t, 2]
-        bx, by, bc = raster.figure[t, 3], raster.figure[t, 4], raster.figure[t, 5]
-        cx, cy, cc = raster.figure[t, 6], raster.figure[t, 7], raster.figure[t, 8]
-        zx, zy, zc = (
-            raster.figure[t, DEPTH],
-            raster.figure[t, DEPTH + 1],
-            raster.figure[t, DEPTH + 2],
+        ax, ay, ac = (
+            raster.coefficient[t, 0],
+            raster.coefficient[t, 1],
+            raster.coefficient[t, 2],
         )
-        x0, y0 = raster.figure[t, ORIGIN] - 0.5, raster.figure[t, ORIGIN + 1] - 0.5
-        nearest = raster.figure[t, NEAREST]
+        bx, by, bc = (
+            raster.coefficient[t, 3],
+            raster.coefficient[t, 4],
+            raster.coefficient[t, 5],
+        )
+        cx, cy, cc = (
+            raster.coefficient[t, 6],
+            raster.coefficient[t, 7],
+            raster.coefficient[t, 8],
+        )
+        zx, zy, zc = (
+            raster.coefficient[t, DEPTH],
+            raster.coefficient[t, DEPTH + 1],
+            raster.coefficient[t, DEPTH + 2],
+        )
+        x0, y0 = (
+            raster.coefficient[t, ORIGIN] - 0.5,
+            raster.coefficient[t, ORIGIN + 1] - 0.5,
+        )
+        nearest = raster.coefficient[t, NEAREST]
         left, right = raster.columns[t] >> 16, raster.columns[t] & 0xFFFF
         for y in range(top, bottom + 1):
             dy = float(y) - y0
@@ -265,16 +280,16 @@ def make_raster() -> SimpleNamespace:
 
     @wp.func
     def weights(raster: Raster, t: int, x: float, y: float) -> wp.vec3:
-        dx = x - raster.figure[t, ORIGIN]
-        dy = y - raster.figure[t, ORIGIN + 1]
-        share = wp.vec3()
+        dx = x - raster.coefficient[t, ORIGIN]
+        dy = y - raster.coefficient[t, ORIGIN + 1]
+        weight = wp.vec3()
         for k in range(3):
-            share[k] = wp.max(
-                raster.figure[t, 3 * k] * dx
-                + raster.figure[t, 3 * k + 1] * dy
-                + raster.figure[t, 3 * k + 2],
+            weight[k] = wp.max(
+                raster.coefficient[t, 3 * k] * dx
+                + raster.coefficient[t, 3 * k + 1] * dy
+                + raster.coefficient[t, 3 * k + 2],
                 0.0,
             )
-        return share / (share[0] + share[1] + share[2] + 1e-30)
+        return weight / (weight[0] + weight[1] + weight[2] + 1e-30)
 
     return SimpleNamespace(Raster=Raster, place=place, fill=fill, weights=weights)

@@ -162,25 +162,25 @@ def make_shading() -> SimpleNamespace:
         scene: Scene, view: Raster, map: Raster, t: int, x: float, y: float
     ) -> wp.vec3:
         item = scene.item[t]
-        dx = x - view.figure[t, ORIGIN]
-        dy = y - view.figure[t, ORIGIN + 1]
+        dx = x - view.coefficient[t, ORIGIN]
+        dy = y - view.coefficient[t, ORIGIN + 1]
         inverse = wp.clamp(
-            view.figure[t, DEPTH + 2]
-            + view.figure[t, DEPTH] * dx
-            + view.figure[t, DEPTH + 1] * dy,
+            view.coefficient[t, DEPTH + 2]
+            + view.coefficient[t, DEPTH] * dx
+            + view.coefficient[t, DEPTH + 1] * dy,
             1e-6,
-            view.figure[t, NEAREST],
+            view.coefficient[t, NEAREST],
         )
         ray = scene.ray + x * scene.ray_x + y * scene.ray_y
         away = 1.0 / inverse
         point = scene.eye + away * ray
         normal = scene.normals[t, 0]
         if item != scene.ground or scene.smooth == 1:
-            share = weights(view, t, x, y)
+            weight = weights(view, t, x, y)
             local = (
-                share[0] * scene.normals[t, 0]
-                + share[1] * scene.normals[t, 1]
-                + share[2] * scene.normals[t, 2]
+                weight[0] * scene.normals[t, 0]
+                + weight[1] * scene.normals[t, 1]
+                + weight[2] * scene.normals[t, 2]
             )
             normal = wp.normalize(
                 wp.vec3(

@@ -223,31 +223,23 @@ def envelope(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:
     return time[chosen], values[chosen]
 
 
-def thin_path(points: Array, distance: float, most: int) -> Array:
-    """Return a path without the points that are close to the last one kept.
+def thin_path(points: Array, length: float, most: int) -> Array:
+    """Return a path with fewer points; gaps stay gaps.
 
     Args:
-        points: Points, shape (n, 2); NaN rows are gaps, and stay.
-        distance: Least distance; doubled until few enough points are left.
-        most: Greatest number of points to keep.
+        points: Points, shape (n, k); NaN rows are gaps.
+        length: Way from one kept point to the next; longer if there were too many.
+        most: Greatest number of points to keep, about.
     """
-    kept = points
-    while True:
-        kept = kept[_apart(kept, distance)]
-        if len(kept) <= most:
-            return kept
-        distance *= 2.0
-
-
-def _apart(points: Array, distance: float) -> list[int]:
-    chosen: list[int] = []
-    last = (np.inf, np.inf)
-    for at, (x, y) in enumerate(points.tolist()):
-        gap, was_gap = x != x or y != y, last[0] != last[0]
-        if gap and was_gap:
-            continue
-        near = abs(x - last[0]) < distance and abs(y - last[1]) < distance
-        if not near:
-            chosen.append(at)
-            last = (np.nan, np.nan) if gap else (x, y)
-    return chosen
+    if len(points) < 2:
+        return points
+    steps = np.nan_to_num(np.linalg.norm(np.diff(points, axis=0), axis=1))
+    way = np.insert(np.cumsum(steps), 0, 0.0)
+    bucket = np.floor(way / max(length, way[-1] / most, 1e-9))
+    edges = np.diff(np.isfinite(points).all(axis=1))
+    # both sides of a gap belong to the path
+    kept = np.zeros(len(points), dtype=np.bool_)
+    kept[[0, -1]] = True
+    kept[1:] |= (np.diff(bucket) > 0) | edges
+    kept[:-1] |= edges
+    return points[kept]

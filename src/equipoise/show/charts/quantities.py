@@ -1,8 +1,10 @@
-"""What there is to plot of a run: the one list that report, viewer and plots share."""
+"""What there is to plot of a run: the one list of report, viewer and plots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -13,16 +15,20 @@ from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
-from equipoise.show.charts.chart import Chart, Series
+from equipoise.show.charts.chart import Chart, Series, rows_within
 from equipoise.show.palette import LINES
-from equipoise.show.space.footprints import centre_of_pressure_in_sole
+from equipoise.show.space.footprints import (
+    Footprint,
+    centre_of_pressure_in_sole,
+    footprints,
+)
+from equipoise.show.space.scene import Path, trajectories
 
-__all__ = ["GROUND", "WHAT", "Chart", "Series", "available", "charts", "check_names"]
 # Axes span at least this much: less is noise.
 LEAST_LENGTH, LEAST_FORCE = 1e-3, 1.0
 AXES = ("x, forward", "y, left", "z, up")
 MM = 1e3
-# The one that is not a chart over time: see :mod:`equipoise.show.charts.ground_map`.
+# The one that is not a chart over time: see :class:`GroundMap`.
 GROUND = "ground"
 Joints = Sequence[str] | None
 # What each name shows, a few words.
@@ -41,12 +47,17 @@ WHAT: Mapping[str, str] = MappingProxyType(
     }
 )
 COLOURS = {"left": "c0", "right": "c1"}
-# Soles whose edges differ by less than this share them in the chart [m].
+# Soles whose edges differ by less than this have one pair of lines [m].
 SAME_EDGE = 1e-3
 # More lines than there are colours cannot be distinguished.
 MOST = len(LINES)
-# Axes span at least this much: less is noise.
-LEAST_ANGLE, LEAST_SPEED, LEAST_TORQUE = 0.01, 0.01, 0.1
+# Title, how joints are chosen if none are named, units where joints turn and slide, and
+# what axes span at least.
+JOINT_CHARTS = {
+    "torques": ("Joint torques", "largest", "Nm", "N", 0.1),
+    "joints": ("Joint angles", "that move most", "rad", "m", 0.01),
+    "velocity": ("Joint speeds", "fastest", "rad/s", "m/s", 0.01),
+}
 
 
 def charts(run: Run, what: Sequence[str], joints: Joints = None) -> list[Chart]:
@@ -200,42 +211,6 @@ def _edges(run: Run, axis: int) -> list[Series]:
     ]
 
 
-def _angles(run: Run, joints: Joints) -> list[Chart]:
-    angles = joint_positions(run.robot, run.q)
-    return _joint_charts(
-        run,
-        ("joints", "Joint angles", "that move most"),
-        _unit(run.robot, "rad", "m"),
-        (angles, run.references.get("joint_position"), np.ptp(angles, axis=0)),
-        LEAST_ANGLE,
-        joints,
-    )
-
-
-def _speeds(run: Run, joints: Joints) -> list[Chart]:
-    speeds = run.v[:, 6:]
-    wanted = run.references.get("joint_velocity")
-    return _joint_charts(
-        run,
-        ("velocity", "Joint speeds", "fastest"),
-        _unit(run.robot, "rad/s", "m/s"),
-        (speeds, wanted, np.abs(speeds).max(axis=0)),
-        LEAST_SPEED,
-        joints,
-    )
-
-
-def _torques(run: Run, joints: Joints) -> list[Chart]:
-    return _joint_charts(
-        run,
-        ("torques", "Joint torques", "largest"),
-        _unit(run.robot, "Nm", "N"),
-        (run.torque, None, np.abs(run.torque).max(axis=0)),
-        LEAST_TORQUE,
-        joints,
-    )
-
-
 def _degrees_of(robot: Robot, joints: Sequence[str]) -> list[int]:
     """Return places in v[6:] of joints by name; a ball joint has three."""
     names = degree_names(robot)
@@ -253,27 +228,18 @@ def _degrees_of(robot: Robot, joints: Sequence[str]) -> list[int]:
     return places
 
 
-def _joint_charts(
-    run: Run,
-    words: tuple[str, str, str],
-    unit: str,
-    data: tuple[Array, Array | None, Array],
-    least: float,
-    joints: Joints,
-) -> list[Chart]:
-    """Return charts of some degrees of freedom, at most as many in each as colours.
-
-    Args:
-        run: The run.
-        words: Key and title of the charts, and how joints are chosen if none are named.
-        unit: Unit of the values.
-        data: Values, shape (n, nv - 6), their references if known, and the sizes by
-            which joints are chosen, shape (nv - 6,).
-        least: Least span of the vertical axis.
-        joints: Names of joints; None for the largest.
-    """
-    key, title, which = words
-    values, wanted, sizes = data
+def _joint_charts(run: Run, joints: Joints, key: str) -> list[Chart]:
+    """Return charts of some degrees of freedom, at most as many in each as colours."""
+    title, which, turning, sliding, least = JOINT_CHARTS[key]
+    values, wanted = run.torque, None
+    if key == "joints":
+        values = joint_positions(run.robot, run.q)
+        wanted = run.references.get("joint_position")
+    elif key == "velocity":
+        values, wanted = run.v[:, 6:], run.references.get("joint_velocity")
+    sizes = np.ptp(values, axis=0) if key == "joints" else np.abs(values).max(axis=0)
+    slides = any(joint.kind == "prismatic" for joint in run.robot.description.joints)
+    unit = f"{turning} or {sliding}" if slides else turning
     names, total = degree_names(run.robot), values.shape[1]
     notes = []
     if joints is None:
@@ -301,11 +267,6 @@ def _joint_charts(
     return made
 
 
-def _unit(robot: Robot, turning: str, sliding: str) -> str:
-    slides = any(joint.kind == "prismatic" for joint in robot.description.joints)
-    return f"{turning} or {sliding}" if slides else turning
-
-
 _MAKERS: Mapping[str, Callable[[Run, Joints], list[Chart]]] = MappingProxyType(
     {
         "com": lambda run, _: _beside_reference(run, "CoM", run.com, "c0"),
@@ -314,8 +275,46 @@ _MAKERS: Mapping[str, Callable[[Run, Joints], list[Chart]]] = MappingProxyType(
         "zmp-margin": _zmp_margin,
         "sole": _soles,
         "forces": _forces,
-        "torques": _torques,
-        "joints": _angles,
-        "velocity": _speeds,
+        **{key: partial(_joint_charts, key=key) for key in JOINT_CHARTS},
     }
 )
+
+
+@dataclass(frozen=True, eq=False)
+class GroundMap:
+    """Footprints and paths, seen from above.
+
+    Attributes:
+        time: Times [s], shape (n,).
+        paths: Paths of ZMP and CoM, the planned ones first.
+        footprints: Footprints of both feet.
+    """
+
+    time: Array
+    paths: tuple[Path, ...]
+    footprints: tuple[Footprint, ...]
+
+    def within(self, begin: float, end: float) -> GroundMap:
+        """Return the part in the :func:`.rows_within` two times [s]."""
+        rows = rows_within(self.time, begin, end)
+        paths = tuple(path._replace(points=path.points[rows]) for path in self.paths)
+        prints = tuple(
+            print_
+            for print_ in self.footprints
+            if print_.start_s <= end and print_.end_s >= begin
+        )
+        return GroundMap(self.time[rows], paths, prints)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return least and greatest x and y of all there is [m], shape (2,) each."""
+        points = np.concatenate(
+            [path.points[:, :2] for path in self.paths]
+            + [print_.polygon_in_world[:, :2] for print_ in self.footprints]
+        )
+        points = points[np.isfinite(points).all(axis=1)]
+        return points.min(axis=0), points.max(axis=0)
+
+
+def ground_map(run: Run) -> GroundMap:
+    """Return footprints and the paths of ZMP and CoM, planned ones where there are."""
+    return GroundMap(run.time, trajectories(run), footprints(run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kernels.drawing.painter import DrawingArrays
+from equipoise.robot.anatomy.geometry import plane_axes
 from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh
 from equipoise.show.space.solids import revolved
 
 # From the lower to the upper edge: a long lens, as flat as drawings in papers [rad].
 FIELD_OF_VIEW = 0.5
+# Distance of the image plane, in heights of the picture.
+FOCAL = float(0.5 / np.tan(0.5 * FIELD_OF_VIEW))
 # Nearer than this to the camera's plane nothing is drawn over the picture [m].
 NEAREST = 1e-2
 # From the start of one dash to that of the next [m].
@@ -25,45 +28,24 @@ DASH = 0.04
 HEAD_RADIUS, HEAD_LENGTH = 2.4, 6.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Camera:
     """A camera without distortion.
 
     Attributes:
-        position: In the world [m].
-        target: Point in the middle of the picture [m].
-        up: Direction that is up in the picture.
-        field_of_view: Angle from the lower to the upper edge [rad].
+        position: Position in the world [m], shape (3,).
+        target: Point in the middle of the picture [m], shape (3,).
+        up: Direction that is up in the picture, shape (3,).
     """
 
-    position: tuple[float, float, float]
-    target: tuple[float, float, float]
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    field_of_view: float = FIELD_OF_VIEW
-
-    def __post_init__(self) -> None:
-        numbers = np.array([*self.position, *self.target, *self.up])
-        if numbers.shape != (9,) or not np.isfinite(numbers).all():
-            raise EquipoiseError(
-                "a camera's position, target and up are finite triples"
-            )
-        if not 0.0 < self.field_of_view < np.pi:
-            raise EquipoiseError(
-                f"a camera's field of view is between 0 and pi rad, not "
-                f"{self.field_of_view}"
-            )
-        if not np.linalg.norm(np.cross(numbers[3:6] - numbers[:3], numbers[6:])) > 0.0:
-            raise EquipoiseError("a camera looks at another point than its own, not up")
+    position: Array
+    target: Array
+    up: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
 
     @property
     def axes(self) -> Array:
         """Right, down and forward in world axes, as rows, shape (3, 3)."""
-        return _axes(np.subtract(self.target, self.position), np.array(self.up))
-
-    @property
-    def focal(self) -> float:
-        """Distance of the image plane, in heights of the picture."""
-        return float(0.5 / np.tan(0.5 * self.field_of_view))
+        return _axes(np.subtract(self.target, self.position), self.up)
 
     def project(self, points: ArrayLike, width: int, height: int) -> Array:
         """Return x, y [px] and distance along the view [m] of points (n, 3).
@@ -72,18 +54,13 @@ class Camera:
         """
         in_camera = (np.reshape(points, (-1, 3)) - self.position) @ self.axes.T
         distance = in_camera[:, 2:]
-        scale = self.focal * height / np.where(distance > 0, distance, 1)
+        scale = FOCAL * height / np.where(distance > 0, distance, 1)
         on_screen = [0.5 * width, 0.5 * height] + scale * in_camera[:, :2]
         return np.concatenate([on_screen, distance], axis=1)
 
     @staticmethod
     def fit(
-        points: ArrayLike,
-        direction: ArrayLike,
-        aspect: float,
-        *,
-        margin: float = 0.08,
-        field_of_view: float = FIELD_OF_VIEW,
+        points: ArrayLike, direction: ArrayLike, aspect: float, margin: float = 0.08
     ) -> Camera:
         """Return the nearest camera that has all points in its picture.
 
@@ -92,18 +69,17 @@ class Camera:
             direction: Direction of view, shape (3,).
             aspect: Width over height of the picture.
             margin: Part of the picture kept free along each edge.
-            field_of_view: Angle from the lower to the upper edge [rad].
         """
         cloud = np.reshape(np.asarray(points, dtype=np.float64), (-1, 3))
         way = np.asarray(direction, dtype=np.float64)
-        if len(cloud) == 0 or not np.isfinite(cloud).all():
-            raise EquipoiseError("a camera is fitted to one or more finite points")
+        if not np.isfinite(cloud).all():
+            raise EquipoiseError("the robot's positions in the run are not finite")
         up = np.array([0.0, 0.0, 1.0])
         if np.linalg.norm(np.cross(way, up)) < 1e-6 * np.linalg.norm(way):
             up = np.array([1.0, 0.0, 0.0])
         axes = _axes(way, up)
         x, y, z = axes @ cloud.T
-        slope_y = (1.0 - 2.0 * margin) * np.tan(0.5 * field_of_view)
+        slope_y = (1.0 - 2.0 * margin) * 0.5 / FOCAL
         slope_x = aspect * slope_y
         # the planes of the frustum touch the outermost points
         right, left = (x - slope_x * z).max(), (-x - slope_x * z).max()
@@ -112,7 +88,7 @@ class Camera:
         depth = min(depth, z.min() - 10.0 * NEAREST)
         eye = np.array([0.5 * (right - left), 0.5 * (below - above), depth]) @ axes
         target = eye + (z.mean() - depth) * axes[2]
-        return Camera(triple(eye), triple(target), triple(up), field_of_view)
+        return Camera(eye, target, up)
 
 
 def _axes(way: Array, up: Array) -> Array:
@@ -122,20 +98,14 @@ def _axes(way: Array, up: Array) -> Array:
     return np.stack([right, np.cross(forward, right), forward])
 
 
-def triple(values: Array) -> tuple[float, float, float]:
-    """Return an array of three numbers as a tuple."""
-    x, y, z = values.tolist()
-    return x, y, z
-
-
 @dataclass(frozen=True, eq=False)
 class Line:
     """A path of constant width in the picture.
 
     Attributes:
-        points: In the world [m], shape (n, 3); NaN rows are gaps.
-        colour: Red, green, blue, 0 to 255.
-        width_px: [px].
+        points: Points in the world [m], shape (n, 3); NaN rows are gaps.
+        colour: Colour.
+        width_px: Width [px].
         dashed: Whether every other piece is left out.
         opacity: Opacity where it is seen, 0 to 1.
         through: Opacity where something is in front of it, 0 to 1.
@@ -149,44 +119,23 @@ class Line:
     through: float = 0.12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Marker:
     """A disc of constant size in the picture, seen through the robot.
 
     Attributes:
-        position: In the world [m].
-        colour: Red, green, blue, 0 to 255.
-        radius_px: [px].
-        label: For the legend; not drawn beside the marker.
+        position: Position in the world [m], shape (3,).
+        colour: Colour.
+        radius_px: Radius [px].
         quartered: Whether it is the sign of a centre of mass.
-        opacity: Opacity where it is seen, 0 to 1.
         through: Opacity where something is in front of it, 0 to 1.
     """
 
-    position: tuple[float, float, float]
+    position: Array
     colour: Colour
     radius_px: float = 6.0
-    label: str = ""
     quartered: bool = False
-    opacity: float = 1.0
     through: float = 0.8
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """An arrow in space, e.g. a force; none if it has no length.
-
-    Attributes:
-        start: In the world [m].
-        end: The tip [m].
-        colour: Red, green, blue, 0 to 255.
-        radius_m: Radius of the shaft [m].
-    """
-
-    start: tuple[float, float, float]
-    end: tuple[float, float, float]
-    colour: Colour
-    radius_m: float = 0.008
 
 
 def lay_out(
@@ -204,8 +153,6 @@ def lay_out(
         start += len(pieces)
         segments.append(pieces)
     points = np.reshape([marker.position for marker in markers], (-1, 3))
-    if not np.isfinite(points).all():
-        raise EquipoiseError("a marker's position is not finite")
     on_screen = camera.project(points, width, height)
     # places far from the screen do not fit the kernels' numbers
     kept = [
@@ -225,7 +172,7 @@ def lay_out(
         np.reshape([(0.5 * n.width_px, n.opacity, n.through) for n in lines], (-1, 3)),
         discs,
         np.reshape([marker.colour for marker in shown], (-1, 3)),
-        np.reshape([(m.opacity, m.through, m.quartered) for m in shown], (-1, 3)),
+        np.reshape([(1.0, m.through, m.quartered) for m in shown], (-1, 3)),
     )
 
 
@@ -267,21 +214,21 @@ def arrow_meshes() -> tuple[Mesh, Mesh]:
     )
 
 
-def arrow_places(arrow: Arrow) -> tuple[Array, Array, Array, Array]:
-    """Return linear part and origin of an arrow's shaft, then of its head."""
-    start, end = np.array(arrow.start), np.array(arrow.end)
+def arrow_places(
+    start: Array, end: Array, radius: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return linear part and origin of an arrow's shaft, then of its head.
+
+    The arrow is from start to end [m], shape (3,), with a radius [m].
+    """
     way = end - start
     length = float(np.linalg.norm(way))
-    if not (np.isfinite(length) and np.isfinite(arrow.radius_m)):
-        raise EquipoiseError("an arrow's start, end and radius are not finite")
     if length < 1e-9:
         nothing = np.zeros((3, 3))
         return nothing, start, nothing, start
     z = way / length
-    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-    x /= np.linalg.norm(x)
-    turn = np.stack([x, np.cross(z, x), z], axis=1)
+    turn = np.column_stack([*plane_axes(z), z])
     # short arrows are thin ones, not heads without a shaft
-    radius = min(arrow.radius_m, length / (1.6 * HEAD_LENGTH))
+    radius = min(radius, length / (1.6 * HEAD_LENGTH))
     shaft = turn * np.array([radius, radius, length - 0.9 * HEAD_LENGTH * radius])
     return shaft, start, radius * turn, end

@@ -6,7 +6,7 @@ No display is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -18,9 +18,9 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.description import Colour
 from equipoise.show import palette as colours
-from equipoise.show.films.drawing import Arrow, Camera, Line, Marker, triple
+from equipoise.show.films.drawing import Camera, Line, Marker
 from equipoise.show.films.render import LIGHT, Item, Renderer
-from equipoise.show.space.scene import Moment, RunScene
+from equipoise.show.space.scene import Moment, RunScene, smoothed
 from equipoise.show.space.solids import box, pose_matrix
 
 # Directions of view, for a robot that faces x.
@@ -33,14 +33,14 @@ VIEWS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
         "top": (0.0, 0.0, -1.0),
     }
 )
-# The camera follows the centre of mass, without its sway: over this long [s].
-SMOOTHING_S = 1.2
 # Radii of markers and width of lines, as fractions of the picture's height.
 COM_SIZE, ZMP_SIZE, LINE_SIZE = 0.014, 0.009, 0.0032
 # Radius of forces' arrows, as a fraction of the longest limb.
 ARROW_SIZE = 0.012
 # Lines are this fraction of a limb above the ground, which would hide half of them.
 LIFT = 0.002
+# Words and their colours.
+Legend = Sequence[tuple[str, Colour]]
 INK: Colour = (38, 43, 51)
 FAINT: Colour = (107, 114, 125)
 # Heights of letters and the free edge, in heights of the picture; the least [px].
@@ -76,70 +76,59 @@ class FilmStyle:
             raise NameNotFoundError("view", self.view, VIEWS, "film")
 
 
-@dataclass(frozen=True)
-class Caption:
-    """Words that are the same in all pictures of a film but for the time.
+def captioned(
+    picture: NDArray[np.uint8],
+    title: str = "",
+    legend: Legend = (),
+    time: float | None = None,
+) -> NDArray[np.uint8]:
+    """Return a copy of a picture (height, width, 3) with words on it.
 
-    Attributes:
+    Args:
+        picture: The picture.
         title: Words at the upper left.
-        subtitle: Words beneath the title, in grey.
-        legend: What colours mean, at the lower left: words and a colour each.
+        legend: What colours mean, at the lower left.
+        time: Time at the upper right [s].
     """
+    image = Image.fromarray(picture)
+    draw = ImageDraw.Draw(image)
+    height, width = picture.shape[:2]
+    edge, text = round(EDGE * height), _font(TEXT, height)
+    large = _font(TITLE, height)
+    space = width - 2 * edge - (0 if time is None else text.getlength(LONGEST_TIME))
+    for row, line in enumerate(_lines(title, large, space)):
+        y = edge + 1.45 * row * _size(TITLE, height)
+        draw.text((edge, y), line, INK, large, anchor="la")
+    if time is not None:
+        _write_time(draw, f"{time:.2f}", width - edge, edge, text)
+    _write_legend(image, draw, legend, text)
+    return np.asarray(image).copy()
 
-    title: str = ""
-    subtitle: str = ""
-    legend: Sequence[tuple[str, Colour]] = field(default=())
 
-    def on(
-        self, picture: NDArray[np.uint8], time: float | None = None
-    ) -> NDArray[np.uint8]:
-        """Return a copy of a picture (height, width, 3) with the words on it.
-
-        A time [s] is written at the upper right, if there is one.
-        """
-        image = Image.fromarray(picture)
-        draw = ImageDraw.Draw(image)
-        height, width = picture.shape[:2]
-        edge, text = round(EDGE * height), _font(TEXT, height)
-        y = float(edge)
-        title = _font(TITLE, height)
-        space = width - 2 * edge - (0 if time is None else text.getlength(LONGEST_TIME))
-        for line in _lines(self.title, title, space):
-            draw.text((edge, y), line, INK, title, anchor="la")
-            y += 1.45 * _size(TITLE, height)
-        if self.subtitle:
-            draw.text((edge, y), self.subtitle, FAINT, text, anchor="la")
-        if time is not None:
-            _write_time(draw, f"{time:.2f}", width - edge, edge, text)
-        self._write_legend(image, draw, text)
-        return np.asarray(image).copy()
-
-    def _write_legend(
-        self,
-        image: Image.Image,
-        draw: ImageDraw.ImageDraw,
-        font: ImageFont.FreeTypeFont,
-    ) -> None:
-        width, height = image.size
-        edge, size = round(EDGE * height), _size(TEXT, height)
-        disc = max(4, round(0.62 * size))
-        places, x, row = [], float(edge), 0
-        for words, colour in self.legend:
-            across = disc + 0.5 * size + font.getlength(words)
-            if x > edge and x + across > width - edge:
-                x, row = float(edge), row + 1
-            places.append((x, row, words, colour))
-            x += across + 1.2 * size
-        for x, at, words, colour in places:
-            middle = height - edge - round((row - at + 0.5) * 1.5 * size)
-            mask = Image.new("L", (FINER * disc, FINER * disc))
-            ImageDraw.Draw(mask).ellipse(
-                (0, 0, FINER * disc - 1, FINER * disc - 1), 255
-            )
-            mask = mask.resize((disc, disc), Image.Resampling.LANCZOS)
-            image.paste(colour, (round(x), middle - disc // 2), mask)
-            place = (round(x) + disc + 0.5 * size, middle)
-            draw.text(place, words, INK, font, anchor="lm")
+def _write_legend(
+    image: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    legend: Legend,
+    font: ImageFont.FreeTypeFont,
+) -> None:
+    width, height = image.size
+    edge, size = round(EDGE * height), _size(TEXT, height)
+    disc = max(4, round(0.62 * size))
+    places, x, row = [], float(edge), 0
+    for words, colour in legend:
+        across = disc + 0.5 * size + font.getlength(words)
+        if x > edge and x + across > width - edge:
+            x, row = float(edge), row + 1
+        places.append((x, row, words, colour))
+        x += across + 1.2 * size
+    large = Image.new("L", (FINER * disc, FINER * disc))
+    ImageDraw.Draw(large).ellipse((0, 0, FINER * disc - 1, FINER * disc - 1), 255)
+    mask = large.resize((disc, disc), Image.Resampling.LANCZOS)
+    for x, at, words, colour in places:
+        middle = height - edge - round((row - at + 0.5) * 1.5 * size)
+        image.paste(colour, (round(x), middle - disc // 2), mask)
+        place = (round(x) + disc + 0.5 * size, middle)
+        draw.text(place, words, INK, font, anchor="lm")
 
 
 class Film:
@@ -147,7 +136,7 @@ class Film:
 
     def __init__(self, scene: RunScene, style: FilmStyle) -> None:
         self.scene, self.style = scene, style
-        around = scene.surroundings
+        around = scene.run.surroundings
         opacity = 0.45 if style.see_through else 1.0
         items = [Item(body.mesh, body.colour, opacity) for body in scene.bodies]
         # older logs hold where boxes were, and not how large
@@ -165,12 +154,13 @@ class Film:
             height=style.height,
             ground=ground,
             light=LIGHT * [1.0, -1.0, 1.0] if away else LIGHT,
+            arrow_radius=ARROW_SIZE * scene.run.robot.longest_limb,
         )
         sentence = scene.run.summary.get("sentence", "")
         title = sentence if style.title is None else style.title
-        self._caption = Caption(title=str(title), legend=_legend(scene))
+        self._title, self._legend = str(title), _legend(scene)
         self._limb = scene.run.robot.longest_limb
-        self._path = _smoothed(scene.run.time, scene.run.com)
+        self._path = smoothed(scene.run.time, scene.run.com)
         self._camera = self._fitted()
 
     def picture(self, time: float) -> NDArray[np.uint8]:
@@ -179,23 +169,19 @@ class Film:
         moment = self.scene.moment(row)
         poses = [moment.joint_poses[body.joint] for body in self.scene.bodies]
         poses += [*moment.boxes[: self._boxes], *self._walls]
-        radius = ARROW_SIZE * self._limb
         picture = self._renderer.picture(
             self._camera_at(row),
             np.array(poses).reshape(-1, 7),
             lines=self._lines(moment),
             markers=self._markers(moment),
-            arrows=[
-                Arrow(triple(start), triple(end), colours.FORCE, radius)
-                for start, end in moment.forces
-            ],
+            arrows=moment.forces,
         )
-        return self._caption.on(picture, moment.time)
+        return captioned(picture, self._title, self._legend, moment.time)
 
     def pictures(
         self, fps: float, speed: float, begin: float, end: float
     ) -> Iterator[NDArray[np.uint8]]:
-        """Go through the pictures of a film, taken at :func:`picture_times`."""
+        """Yield the pictures of a film, taken at :func:`picture_times`."""
         for time in picture_times(self.scene, fps, speed, begin, end):
             yield self.picture(time)
 
@@ -226,11 +212,11 @@ class Film:
 
     def _markers(self, moment: Moment) -> list[Marker]:
         size = ZMP_SIZE * self.style.height
-        markers = [Marker(triple(moment.com_on_ground), colours.COM, size, through=0.5)]
+        markers = [Marker(moment.com_on_ground, colours.COM, size, through=0.5)]
         if moment.zmp is not None:
-            markers.append(Marker(triple(moment.zmp), colours.ZMP, size, through=0.5))
+            markers.append(Marker(moment.zmp, colours.ZMP, size, through=0.5))
         size = COM_SIZE * self.style.height
-        markers.append(Marker(triple(moment.com), colours.COM, size, quartered=True))
+        markers.append(Marker(moment.com, colours.COM, size, quartered=True))
         return markers
 
     def _fitted(self) -> Camera:
@@ -266,8 +252,8 @@ class Film:
         shift = self._path[row] - self._path[0]
         return replace(
             self._camera,
-            position=triple(self._camera.position + shift),
-            target=triple(self._camera.target + shift),
+            position=self._camera.position + shift,
+            target=self._camera.target + shift,
         )
 
 
@@ -316,26 +302,12 @@ def picture_time(scene: RunScene, at: float | None) -> float:
     return at
 
 
-def _legend(scene: RunScene) -> tuple[tuple[str, Colour], ...]:
+def _legend(scene: RunScene) -> Legend:
     """Return the marks that occur in a run, with their colours."""
     marks = [("CoM", colours.COM, True)]
     marks += [("ZMP", colours.ZMP, bool(scene.run.supported.any()))]
     marks += [("support, forces", colours.SUPPORT, scene.touches)]
     return tuple((words, colour) for words, colour, there in marks if there)
-
-
-def _smoothed(time: Array, com: Array) -> Array:
-    """Return the path of the camera: the CoM's, averaged over a while."""
-    path = com.copy()
-    if len(time) > 1:
-        for axis in range(3):
-            areas = 0.5 * (com[1:, axis] + com[:-1, axis]) * np.diff(time)
-            total = np.concatenate([[0.0], np.cumsum(areas)])
-            low = np.maximum(time - 0.5 * SMOOTHING_S, time[0])
-            high = np.minimum(time + 0.5 * SMOOTHING_S, time[-1])
-            area = np.interp(high, time, total) - np.interp(low, time, total)
-            path[:, axis] = area / np.maximum(high - low, 1e-9)
-    return path
 
 
 def _closed(polygon: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.show.pages.labels import signed
 from equipoise.show.pages.markup import element, path, stroke, text, titled
 from equipoise.show.pages.svg_plots import (
     BOTTOM,
@@ -39,7 +40,7 @@ COLOURS = ("c0", "c1", "c2")
 
 
 def error_scatter(before: Array, after: Array) -> str:
-    """Return a figure of errors from above, with circles as large as their RMS.
+    """Return a plot of errors from above, with circles as large as their RMS.
 
     Args:
         before: Errors of the model, forward and to the left [m], shape (n, 2).
@@ -77,7 +78,7 @@ def error_scatter(before: Array, after: Array) -> str:
             ("identified", "c0", after, places[1]),
         )
         for at, place in enumerate(dots)
-        for x, y in [[_signed(float(part), 2) for part in errors[at]]]
+        for x, y in [[signed(float(part), 2) for part in errors[at]]]
     ]
     body = "".join([grid(across, up, "forward [mm]"), *cross, *circles, *steps, *dots])
     legend = [
@@ -89,7 +90,7 @@ def error_scatter(before: Array, after: Array) -> str:
 
 
 def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
-    """Return a figure of how far off each pose's prediction is; odd poses are marked.
+    """Return a plot of how far off each pose's prediction is; odd poses are marked.
 
     Errors are those of :func:`error_scatter`.
     """
@@ -116,10 +117,10 @@ def errors_by_pose(before: Array, after: Array, odd: Sequence[int]) -> str:
 
 
 def shift_bars(links: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return figures of how far links' centres of mass moved, with 95 % intervals.
+    """Return plots of how far links' centres of mass moved, with 95 % intervals.
 
     Links that the data determine come first, the farthest at the top; the others are
-    grey. Many links are split into two figures to the same scale.
+    grey. Many links are split into two plots to the same scale.
     """
     shifts = {
         name: 1e3 * (np.asarray(link["com_m"]) - np.asarray(link["com_before_m"]))
@@ -173,7 +174,7 @@ def _bars_of(
     """Return a link's name, three bars and their intervals."""
     note = "" if seen else " (stays at the model's value)"
     numbers = ", ".join(
-        f"{axis} {_signed(a)} ± {b:.1f}"
+        f"{axis} {signed(a, 1)} ± {b:.1f}"
         for axis, a, b in zip(AXES, shift, spread, strict=True)
     )
     parts = []
@@ -197,7 +198,3 @@ def _bars_of(
         class_=None if seen else "unseen",
     )
     return titled(f"{name}{note}: {numbers} mm", *parts, words)
-
-
-def _signed(value: float, digits: int = 1) -> str:
-    return f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")

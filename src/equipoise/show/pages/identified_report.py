@@ -17,17 +17,22 @@ from equipoise.show.pages.identified_errors import (
     shift_bars,
 )
 from equipoise.show.pages.identified_robot import Places, places, robot_views
-from equipoise.show.pages.labels import value_with_unit
+from equipoise.show.pages.labels import signed, value_with_unit, values_with_unit
 from equipoise.show.pages.markup import (
+    MOST_ROWS,
+    details,
     element,
+    folded,
     how_to_reproduce,
     listing,
     page,
     plots,
     resource,
+    result_tables,
     section,
     table,
     text,
+    value_table,
 )
 
 # Words for keys of the results.
@@ -94,7 +99,7 @@ def identified_report(
         section("Links", links_tables(results)),
         section("Offsets of the sensors", offsets_table(results["sensor_offsets"])),
         section("What the poses identify", _identifiable(results["identifiable"])),
-        section("Notices", listing(results["notices"]) if results["notices"] else ""),
+        section("Notices", folded(results["notices"], "notices")),
         section("Reproduce", how_to_reproduce(results, reproduce)),
         style=resource(STYLE),
     )
@@ -222,64 +227,58 @@ def _identifiable(found: Mapping[str, Any]) -> str:
     )
 
 
-def signed(value: float, digits: int) -> str:
-    """Return a number with so many digits after the point, and a proper minus."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
-
-
 def results_table(results: Mapping[str, Any]) -> str:
-    """Return the results of the whole robot, in two columns."""
+    """Return the results of the whole robot, in groups."""
     held, found = results["held_out"], results["identifiable"]
     mass, scale = results["mass_kg"], results["noise_scale"]
     low, high = held["reduction_interval_95"]
-    left = [
-        ("robot", results["robot"]),
-        ("total mass in the model", f"{signed(mass['before'], 3)} kg"),
-        (
-            "total mass, identified",
-            f"{signed(mass['after'], 3)} ± {signed(mass['interval_95'], 3)} kg",
-        ),
-        ("poses", results["poses"]),
-        ("parts left out in turn", held["folds"]),
-        ("CoP error, RMS, model", value_with_unit(held["cop_rms_before_m"], "m")),
-        (
-            "CoP error, RMS, model with offsets",
-            value_with_unit(held["cop_rms_offsets_only_m"], "m"),
-        ),
-        ("CoP error, RMS, identified", value_with_unit(held["cop_rms_after_m"], "m")),
-        ("reduction", percent(held["reduction"])),
-        ("reduction, 95 % interval", f"{percent(low)} to {percent(high)}"),
-    ]
-    right = [
-        ("unknowns of the links", found["unknowns"]),
-        ("identifiable combinations, standing still", found["rank"]),
-        ("directions known better than before", found["known_better_than_prior"]),
-        ("condition", few_digits(found["condition"])),
-        *(
-            (f"residuals against noise, {NAMES.get(name, name)}", f"×{ratio:.3g}")
-            for name, ratio in sorted(scale.items())
-        ),
-        (
-            "tilt of the soles, standard deviation",
-            f"{1e3 * results['level']['tilt_rad']:.3g} mrad",
-        ),
-        (
-            "further lateral force of each foot, standard deviation",
-            value_with_unit(results["level"]["lateral_force_n"], "N"),
-        ),
-        ("poses that count less", _named(results["outliers"])),
-        ("links at the bounds of physical consistency", _named(results["at_bounds"])),
-    ]
-    return element(
-        "div",
-        *(
-            table((), [(text(label), text(value)) for label, value in rows])
-            for rows in (left, right)
-        ),
-        class_="columns",
-    )
+    rms = [held[f"cop_rms_{which}_m"] for which in ("before", "offsets_only", "after")]
+    model, offsets, after = values_with_unit(rms, "m")
+    groups: dict[str, list[tuple[str, object]]] = {
+        "Mass": [
+            ("robot", results["robot"]),
+            ("total mass in the model", f"{signed(mass['before'], 2)} kg"),
+            (
+                "total mass, identified",
+                f"{signed(mass['after'], 2)} ± {signed(mass['interval_95'], 2)} kg",
+            ),
+        ],
+        "Poses left out": [
+            ("poses", results["poses"]),
+            ("parts left out in turn", held["folds"]),
+            ("CoP error, RMS, model", model),
+            ("CoP error, RMS, model with offsets", offsets),
+            ("CoP error, RMS, identified", after),
+            ("reduction", percent(held["reduction"])),
+            ("reduction, 95 % interval", f"{percent(low)} to {percent(high)}"),
+        ],
+        "Identifiability": [
+            ("unknowns of the links", found["unknowns"]),
+            ("identifiable combinations, standing still", found["rank"]),
+            ("directions known better than before", found["known_better_than_prior"]),
+            ("condition number", few_digits(found["condition"])),
+            (
+                "links at the bounds of physical consistency",
+                _named(results["at_bounds"]),
+            ),
+        ],
+        "Sensors": [
+            *(
+                (f"residuals against noise, {NAMES.get(name, name)}", f"×{ratio:.3g}")
+                for name, ratio in sorted(scale.items())
+            ),
+            (
+                "tilt of the soles, standard deviation",
+                f"{1e3 * results['level']['tilt_rad']:.3g} mrad",
+            ),
+            (
+                "further lateral force of each foot, standard deviation",
+                value_with_unit(results["level"]["lateral_force_n"], "N"),
+            ),
+            ("poses that count less", _named(results["outliers"])),
+        ],
+    }
+    return result_tables({name: value_table(rows) for name, rows in groups.items()})
 
 
 def percent(fraction: float) -> str:
@@ -310,8 +309,10 @@ def links_tables(results: Mapping[str, Any]) -> str:
         if rows:
             head = ("link", "mass in the model [kg]", "identified [kg]")
             axes = (f"CoM {axis} [mm]" for axis in "xyz")
-            parts.append(element("h3", text(heading)))
-            parts.append(table((*head, *axes), rows))
+            shown = table((*head, *axes), rows)
+            if not seen and len(rows) > MOST_ROWS:
+                shown = details(f"{len(rows)} links", shown)
+            parts.append(element("h3", text(heading)) + shown)
     return "".join(parts)
 
 
@@ -354,7 +355,7 @@ def _combinations(found: Sequence[str]) -> str:
     """Return combinations such as ``m x(leg) + 0.5 m(foot) …`` in a folded list."""
     items = [element("li", text(_largest_terms(words))) for words in found]
     head = f"{len(items)} combinations of masses m and first moments m x, m y, m z"
-    return element("details", element("summary", text(head)), element("ol", *items))
+    return details(head, element("ol", *items))
 
 
 def _largest_terms(words: str) -> str:

@@ -14,7 +14,7 @@ from equipoise.kinematics.support import support_polygon
 from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import Series
 from equipoise.show.pages.markup import element, path, stroke, text, titled
-from equipoise.show.pages.silhouette import Silhouette, silhouettes
+from equipoise.show.pages.silhouette import silhouettes
 from equipoise.show.pages.svg_plots import (
     BOTTOM,
     LEFT,
@@ -28,6 +28,7 @@ from equipoise.show.pages.svg_plots import (
     ring,
     sample,
 )
+from equipoise.show.space.solids import on_plane
 
 # Space for the robot and, right of it, for the magnifier [px].
 TALL, MAGNIFIER, LENS = 540.0, 150.0, 62.0
@@ -48,6 +49,10 @@ AROUND = 48
 SHORTEST, HEAD_FRACTION, LONGEST_HEAD = 0.8, 0.5, 6.0
 # Points along a quarter of a circle.
 QUARTER = 9
+
+
+# For each solid, closed lines around it [m], shapes (k, 2).
+Solids = list[tuple[Array, ...]]
 
 
 class Shift(NamedTuple):
@@ -185,12 +190,12 @@ class _Canvas(NamedTuple):
         return placed(points @ self.plane.T, self.across, self.up)
 
 
-def _box(found: Places, seen: Silhouette, view: View) -> Array:
+def _box(found: Places, seen: Solids, view: View) -> Array:
     """Return the least and the greatest coordinates of all there is, shape (2, 2)."""
-    ground = np.hstack([found.support, np.zeros((len(found.support), 1))])
+    ground = on_plane(found.support, 0.0)
     ends = [end for s in (*found.links, found.whole) for end in (s.before, s.after)]
     points = np.concatenate([np.array(ends), ground]) @ view.plane.T
-    points = np.concatenate([points, [seen.low, seen.high]])
+    points = np.concatenate([points, *(loop for solid in seen for loop in solid)])
     return np.array([points.min(axis=0), points.max(axis=0)])
 
 
@@ -203,19 +208,18 @@ def _canvas(view: View, box: Array, scale: float, height: float) -> _Canvas:
     return _Canvas(view.plane, across, up, scale)
 
 
-def _bodies(seen: Silhouette, canvas: _Canvas) -> list[str]:
+def _bodies(seen: Solids, canvas: _Canvas) -> list[str]:
     parts = []
-    for outline in seen.outlines:
-        loops = [placed(loop, canvas.across, canvas.up) for loop in outline.loops]
-        if loops:
-            lines = "".join(f"{path(loop)}Z" for loop in loops)
-            parts.append(element("path", d=lines, class_="body"))
+    for solid in seen:
+        loops = [path(placed(loop, canvas.across, canvas.up)) for loop in solid]
+        lines = "".join(f"{loop}Z" for loop in loops)
+        parts.append(element("path", d=lines, class_="body") if lines else "")
     return parts
 
 
 def _support(found: Places, canvas: _Canvas) -> list[str]:
     """Return how far the support polygon reaches, and where CoMs are above it."""
-    ground = np.hstack([found.support, np.zeros((len(found.support), 1))])
+    ground = on_plane(found.support, 0.0)
     corners = canvas.place(ground)
     (left, level), right = corners.min(axis=0), corners[:, 0].max()
     ends = np.array([[left, level], [right, level]])

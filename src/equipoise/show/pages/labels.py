@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 UNITS = {
@@ -18,12 +19,20 @@ UNITS = {
     "j": "J",
     "npm": "N/m",
     "nspm": "N s/m",
+    "share": "%",
+    "fraction": "%",
 }
-NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "dt": "time step", "fz": "Fz"}
-# Smaller values are rounding errors.
+# Units of small and of large values: the unit, its factor, above and below which size.
+OTHER_UNITS = {
+    "m": ("mm", 1e3, 0.0, 0.1),
+    "s": ("ms", 1e3, 0.0, 0.1),
+    "N/m": ("kN/m", 1e-3, 1e5, math.inf),
+}
+# Smaller values are shown as zero.
+LEAST = {"mm": 1e-3, "ms": 1e-3}
 NOTHING = 1e-9
-# Lengths and times below a micrometre and a microsecond are shown as zero [mm, ms].
-LEAST_MILLI = 1e-3
+DIGITS = 3
+NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "fz": "Fz"}
 # What a reader looks for first; the rest follows by name.
 FIRST = (
     "verb",
@@ -32,48 +41,91 @@ FIRST = (
     "duration_s",
     "dt_s",
     "steps_done",
+    "steps_wanted",
     "fell_at_s",
+    "landed_at_s",
     "com_error_m",
     "zmp_margin_m",
+    "zmp_inside_share",
 )
 PHRASES = {
-    "fell_at": "fell at",
+    "dt": "time step",
     "wall": "computing time",
     "realtime_factor": "real-time factor",
+    "zmp_inside": "time with the ZMP inside",
+    "double_support": "double support, fraction of a step",
+    "length": "step length",
+    "width": "step width",
+    "first": "foot that swings first",
+    "iterations_mean": "iterations, mean",
 }
 
 
 def readable_results(
-    results: Mapping[str, Any], leave_out: tuple[str, ...]
+    results: Mapping[str, Any], leave_out: Sequence[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Go through results as label and value with its unit, in plain words.
+    """Yield results as label and value with its unit, in plain words.
 
     A key of results ends in its unit, as in ``com_error_m``; some are left out.
     """
     first = [key for key in FIRST if key in results]
-    for key in [*first, *sorted(set(results) - set(first))]:
+    for key in [*first, *(key for key in results if key not in first)]:
         if key not in leave_out:
             yield from _rows(key, results[key])
 
 
 def value_with_unit(value: object, unit: str) -> str:
-    """Return a value as text; small lengths in mm, short times in ms."""
+    """Return a value as text, small ones in a smaller unit."""
+    return values_with_unit([value], unit)[0]
+
+
+def values_with_unit(values: Sequence[object], unit: str) -> list[str]:
+    """Return values of one quantity as texts: one unit, and as many decimals.
+
+    The largest of them decides: it has three digits at least.
+    """
+    return [_words(value, *_scale(values, unit)) for value in values]
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, and a proper minus."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _scale(values: Sequence[object], unit: str) -> tuple[str, float, int]:
+    """Return unit, factor and decimals in which values are shown."""
+    flat = [
+        x for value in values for x in (value if isinstance(value, list) else [value])
+    ]
+    sizes = [abs(float(x)) for x in flat if isinstance(x, int | float)]
+    largest = max((size for size in sizes if math.isfinite(size)), default=0.0)
+    factor = 100.0 if unit == "%" else 1.0
+    if unit in OTHER_UNITS:
+        other, own, low, high = OTHER_UNITS[unit]
+        if low < largest < high:
+            unit, factor = other, own
+    decimals = 0
+    if factor * largest >= LEAST.get(unit, NOTHING):
+        decimals = max(DIGITS - 1 - math.floor(math.log10(factor * largest)), 0)
+    return unit, factor, decimals
+
+
+def _words(value: object, unit: str, factor: float, decimals: int) -> str:
     match value:
         case None:
             return "–"
         case bool():
             return "yes" if value else "no"
         case int() | float():
-            if unit in ("m", "s") and 0.0 < abs(value) < 0.1:
-                value, unit = 1000.0 * value, f"m{unit}"
-            if abs(value) < (LEAST_MILLI if unit in ("mm", "ms") else NOTHING):
-                value = 0.0
-            digits = ".4g" if abs(value) < 1e4 else ".0f"
-            shown = f"{value:{digits}}" if isinstance(value, float) else str(value)
-            shown = shown.replace("-", "\N{MINUS SIGN}")
-            return f"{shown} {unit}" if unit else shown
+            number = signed(factor * value, decimals)
+            if decimals:
+                number = number.rstrip("0").rstrip(".")
+            return f"{number} {unit}".rstrip()
         case list():
-            return ", ".join(value_with_unit(item, unit) for item in value) or "none"
+            parts = [_words(part, "", factor, decimals) for part in value]
+            return f"{', '.join(parts)} {unit}".rstrip() if parts else "none"
         case _:
             return str(value)
 
@@ -86,7 +138,12 @@ def _rows(key: str, value: object) -> Iterator[tuple[str, str]]:
     label = PHRASES.get(name, words)
     if not isinstance(value, Mapping):
         yield label, value_with_unit(value, unit)
-        return
-    for name, part in value.items():
-        for sub_label, shown in _rows(f"{name}_{ending}" if unit else str(name), part):
-            yield f"{label}, {sub_label}", shown
+    elif unit and list(value) == ["x", "y", "z"]:
+        yield f"{label} x, y, z", value_with_unit([*value.values()], unit)
+    elif unit:
+        shown = values_with_unit([*value.values()], unit)
+        for part, text in zip(value, shown, strict=True):
+            yield f"{label}, {part}", text
+    else:
+        for part_label, text in readable_results(value):
+            yield f"{label}, {part_label}", text

@@ -23,6 +23,8 @@ COLOURS = f"""
 :root{{color-scheme:light dark;{style_sheet_colours(LIGHT)}}}
 @media (prefers-color-scheme:dark){{:root{{{style_sheet_colours(DARK)}}}}}"""
 STYLE = "page.css"
+# Longer lists, and longer tables among others, are folded.
+MOST_UNFOLDED, MOST_ROWS = 6, 16
 
 
 def element(tag: str, *children: str, **attributes: object) -> str:
@@ -59,6 +61,18 @@ def listing(items: Iterable[str]) -> str:
     return element("ul", *(element("li", text(item)) for item in items))
 
 
+def folded(items: Sequence[str], what: str) -> str:
+    """Return texts as a list; if they are many, folded below how many of what."""
+    if len(items) <= MOST_UNFOLDED:
+        return listing(items) if items else ""
+    return details(f"{len(items)} {what}", listing(items))
+
+
+def details(summary: str, *body: str) -> str:
+    """Return markup that is folded below a few words."""
+    return element("details", element("summary", text(summary)), *body)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of cells of markup, with words above the columns, if any.
 
@@ -77,6 +91,27 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return element(
         "div", element("table", top, element("tbody", *lines)), class_="wide"
     )
+
+
+def result_tables(groups: Mapping[str, str]) -> str:
+    """Return tables below their headings, in two columns where there is space."""
+    return element(
+        "div",
+        *(
+            element("div", element("h3", text(heading)), content)
+            for heading, content in groups.items()
+            if content
+        ),
+        class_="results",
+    )
+
+
+def value_table(rows: Sequence[tuple[str, object]]) -> str:
+    """Return a table of labels and values; folded if it is long, none if empty."""
+    shown = table((), [(text(label), text(value)) for label, value in rows])
+    if len(rows) > MOST_ROWS:
+        return details(f"{len(rows)} values", shown)
+    return shown if rows else ""
 
 
 def path(points: Array) -> str:

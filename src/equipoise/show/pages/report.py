@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from equipoise.log.run import Run
-from equipoise.show.charts.ground_map import ground_map
-from equipoise.show.charts.quantities import available, charts
-from equipoise.show.pages.labels import readable_results, value_with_unit
+from equipoise.show.charts.quantities import available, charts, ground_map
+from equipoise.show.pages.labels import (
+    readable_results,
+    value_with_unit,
+    values_with_unit,
+)
 from equipoise.show.pages.markup import (
     element,
+    folded,
     how_to_reproduce,
-    listing,
     page,
     plots,
+    resource,
+    result_tables,
     section,
     table,
     text,
+    value_table,
 )
-from equipoise.show.pages.report_replay import replay, replay_script, replay_style
+from equipoise.show.pages.report_replay import replay, replay_script
 from equipoise.show.pages.svg_plots import ground_plot, time_plot
 
 # Keys of the summary that have a place of their own.
@@ -33,8 +39,31 @@ ELSEWHERE = (
     "versions",
     "notices",
     "paper",
+    "command",
+    "seed",
 )
-HEAD = ("method", "CoM error, mean", "max", "min", "ZMP inside", "a point", "outcome")
+# Groups of results; what is in none of them is part of the outcome.
+MAPPINGS = ("gait", "contact", "solver")
+SIMULATION = (
+    "verb",
+    "robot",
+    "terrain",
+    "payload_kg",
+    "engine",
+    "duration_s",
+    "dt_s",
+    "wall_s",
+    "realtime_factor",
+)
+HEAD = (
+    "method",
+    "CoM error, mean",
+    "max",
+    "min",
+    "ZMP inside",
+    "time per point",
+    "outcome",
+)
 PRINTED = "as printed in the paper"
 
 
@@ -52,20 +81,17 @@ def report(run: Run, title: str, reproduce: str) -> str:
     """
     results = run.summary
     paper = results.get("paper", {})
-    rows = [(text(a), text(b)) for a, b in readable_results(results, ELSEWHERE)]
+    warnings = [*run.robot.warnings, *results.get("warnings", [])]
+    assumptions = [
+        *run.robot.assumptions,
+        *results.get("assumptions", []),
+        *paper.get("assumptions", []),
+    ]
     return page(
         title,
         _opening(results, title),
         section("Replay", replay(run)),
-        section(
-            "Results",
-            element(
-                "div",
-                _checks(results),
-                table((), rows) if rows else "",
-                class_="columns",
-            ),
-        ),
+        section("Results", result_tables(_groups(results))),
         section("Compared", paper_table(paper) if paper else ""),
         section(
             "Centre of mass and ZMP",
@@ -77,19 +103,15 @@ def report(run: Run, title: str, reproduce: str) -> str:
         ),
         section("Forces and torques", plots(*_plots(run, "forces", "torques"))),
         section("Legs", plots(*_legs(run))),
-        section("Events", _texts(f"{e.time:.3f} s: {e.text}" for e in run.events)),
-        section("Warnings", _texts(run.robot.warnings, results.get("warnings", []))),
-        section("Notices", _texts(results.get("notices", []))),
         section(
-            "Assumptions",
-            _texts(
-                run.robot.assumptions,
-                results.get("assumptions", []),
-                paper.get("assumptions", []),
-            ),
+            "Events",
+            folded([f"{e.time:.3f} s: {e.text}" for e in run.events], "events"),
         ),
+        section("Warnings", folded(warnings, "warnings")),
+        section("Notices", folded([*results.get("notices", [])], "notices")),
+        section("Assumptions", folded(assumptions, "assumptions")),
         section("Reproduce", how_to_reproduce(results, reproduce)),
-        style=replay_style(),
+        style=resource("replay.css"),
         script=replay_script(),
     )
 
@@ -106,22 +128,33 @@ def _opening(results: Mapping[str, Any], title: str) -> str:
     )
 
 
+def _groups(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return tables of results by heading."""
+    groups = [key for key in MAPPINGS if isinstance(results.get(key), Mapping)]
+    simulation = {key: results[key] for key in SIMULATION if key in results}
+    outcome = readable_results(results, (*ELSEWHERE, *SIMULATION, *groups))
+    return {
+        "Outcome": value_table([*outcome]),
+        "Checks": _checks(results),
+        **{
+            key.capitalize(): value_table([*readable_results(results[key])])
+            for key in groups
+        },
+        "Simulation": value_table([*readable_results(simulation)]),
+    }
+
+
 def _checks(results: Mapping[str, Any]) -> str:
     rows = []
     for check in results.get("checks", []):
-        unit = str(check.get("unit") or "")
         passed = bool(check.get("passed"))
+        shown = values_with_unit(
+            [check.get("value"), check.get("limit")], str(check.get("unit") or "")
+        )
         mark = element(
             "span", "within" if passed else "beyond", class_="good" if passed else "bad"
         )
-        rows.append(
-            (
-                text(check.get("name", "")),
-                text(value_with_unit(check.get("value"), unit)),
-                text(value_with_unit(check.get("limit"), unit)),
-                mark,
-            )
-        )
+        rows.append((text(check.get("name", "")), *map(text, shown), mark))
     return table(("check", "value", "limit", "verdict"), rows) if rows else ""
 
 
@@ -142,11 +175,6 @@ def _legs(run: Run) -> list[str]:
     ]
 
 
-def _texts(*parts: Iterable[str]) -> str:
-    sentences = [sentence for part in parts for sentence in part]
-    return listing(sentences) if sentences else ""
-
-
 def paper_table(results: Mapping[str, Any]) -> str:
     """Return the methods that a paper compares as a table.
 
@@ -162,11 +190,11 @@ def paper_table(results: Mapping[str, Any]) -> str:
 
 def _row(method: Mapping[str, Any]) -> list[str]:
     error = method.get("com_error_m", {})
-    inside = method.get("zmp_inside_share")
+    errors = [error.get(key) for key in ("mean", "max", "min")]
     return [
         str(method.get("method", PRINTED)),
-        *(value_with_unit(error.get(key), "m") for key in ("mean", "max", "min")),
-        "–" if inside is None else f"{100.0 * inside:.0f} %",
+        *values_with_unit(errors, "m"),
+        value_with_unit(method.get("zmp_inside_share"), "%"),
         value_with_unit(method.get("time_a_point_s"), "s"),
         _outcome(method),
     ]

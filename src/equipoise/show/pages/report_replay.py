@@ -16,6 +16,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from string import Template
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,29 +43,6 @@ from equipoise.show.space.scene import Moment, RunScene, nearest_rows
 from equipoise.show.space.solids import box, pose_matrix
 
 SCRIPTS = ("replay_gl.js", "replay_view.js", "replay.js")
-STYLE = "replay.css"
-NO_REPLAY = (
-    "Here the run is replayed in three dimensions; that needs a browser with scripts "
-    "and WebGL 2. All else on this page can be read without."
-)
-# Azimuth and elevation of the camera [degrees].
-VIEWS = (
-    ("-54 13", "3/4"),
-    ("0 5", "Front"),
-    ("-90 5", "Side"),
-    ("-90 88.8", "Top"),
-)
-SPEEDS = ("0.1", "0.25", "0.5", "1", "2")
-OPTIONS = (
-    ("follow", "Follow", True),
-    ("forces", "Forces", True),
-    ("paths", "Paths", True),
-    ("xray", "X-ray", False),
-)
-HINT = (
-    "Drag to turn, shift-drag or two fingers to move, click and scroll or pinch to "
-    "zoom. Space plays, arrow keys step. Click in a plot to go to that time."
-)
 # The eye wants no more [Hz]; long runs get less, to stay small.
 FASTEST, MOST_FRAMES = 50.0, 1200
 LARGEST_16 = 32767
@@ -83,24 +61,20 @@ def replay(run: Run) -> str:
     """
     scene = RunScene(run)
     content = zlib.compress(replay_bytes(scene), 9)
-    data = base64.b64encode(content).decode("ascii")
-    return "".join(
-        [
-            element("p", text(NO_REPLAY), id="replay-none"),
-            _player(scene),
-            element("script", data, type="application/octet-stream", id="replay-data"),
-        ]
+    samples = [
+        element("span", element("i", class_=style), text(words))
+        for style, words in _marks(scene)
+    ]
+    return Template(resource("replay.html")).substitute(
+        label=text(f"Replay of {run.robot.name} in three dimensions"),
+        legend="".join(samples),
+        data=base64.b64encode(content).decode("ascii"),
     )
 
 
 def replay_script() -> str:
     """Return the program that shows replays; it is the same for all runs."""
     return "\n".join(resource(name) for name in SCRIPTS)
-
-
-def replay_style() -> str:
-    """Return the style sheet of replays."""
-    return resource(STYLE)
 
 
 def _marks(scene: RunScene) -> list[tuple[str, str]]:
@@ -118,58 +92,6 @@ def _marks(scene: RunScene) -> list[tuple[str, str]]:
     return [(style, words) for style, words, there in marks if there]
 
 
-def _player(scene: RunScene) -> str:
-    label = f"Replay of {scene.run.robot.name} in three dimensions"
-    canvas = element("canvas", tabindex=0, role="img", aria_label=label)
-    views = [
-        element("button", text(words), type="button", data_view=angles)
-        for angles, words in VIEWS
-    ]
-    samples = [
-        element("span", element("i", class_=style), text(words))
-        for style, words in _marks(scene)
-    ]
-    parts = [
-        element(
-            "figcaption", element("span", *samples, class_="legend"), class_="marks"
-        ),
-        element(
-            "div",
-            canvas,
-            element("div", *views, class_="views", role="group", aria_label="View"),
-            class_="stage",
-        ),
-        element("div", *_controls(), class_="controls"),
-        element("div", *_options(), class_="options"),
-        element("p", text(HINT), class_="hint"),
-    ]
-    return element("figure", *parts, class_="replay", id="replay", hidden="")
-
-
-def _controls() -> list[str]:
-    speeds = [
-        element("option", f"{s}×", value=s, selected="" if s == "1" else None)
-        for s in SPEEDS
-    ]
-    return [
-        element("button", type="button", class_="play", aria_label="Play"),
-        '<input type="range" class="scrub" step="any" aria-label="Time">',
-        element("span", class_="clock"),
-        element("select", *speeds, class_="speed", aria_label="Speed"),
-    ]
-
-
-def _options() -> list[str]:
-    return [
-        element(
-            "label",
-            f'<input type="checkbox" name="{name}"{" checked" if on else ""}>',
-            text(words),
-        )
-        for name, words, on in OPTIONS
-    ]
-
-
 class _Solid(NamedTuple):
     """A mesh that moves with one of the movers, or stands in the world if None."""
 
@@ -183,7 +105,7 @@ def replay_bytes(scene: RunScene) -> bytes:
     rows = frame_rows(scene.run.time)
     moments = [scene.moment(int(row)) for row in rows]
     joints = sorted({body.joint for body in scene.bodies})
-    boxes = min(len(scene.surroundings.boxes), scene.run.boxes.shape[1])
+    boxes = min(len(scene.run.surroundings.boxes), scene.run.boxes.shape[1])
     ground, plane = _ground(scene)
     packer = _Packer()
     packer.add("time", [moment.time for moment in moments], "float32")
@@ -210,7 +132,7 @@ def replay_bytes(scene: RunScene) -> bytes:
             "force": COLOUR_NAMES[FORCE],
         },
         paths=[
-            {"label": p.label, "colour": COLOUR_NAMES[p.colour], "planned": p.planned}
+            {"label": p.label, "colour": p.style.split()[0], "planned": p.planned}
             for p in scene.paths
         ],
         footprints=[
@@ -333,12 +255,12 @@ def _continuous(turns: Array) -> Array:
 
 
 def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
-    """Go through bodies, boxes and walls; movers are the joints, then the boxes."""
+    """Yield bodies, boxes and walls; movers are the joints, then the boxes."""
     for body in scene.bodies:
         yield _Solid(body.mesh, body.colour, joints.index(body.joint))
-    for at, block in enumerate(scene.surroundings.boxes[:boxes]):
+    for at, block in enumerate(scene.run.surroundings.boxes[:boxes]):
         yield _Solid(creased(box(block.size)), BOX, len(joints) + at)
-    for block in scene.surroundings.walls:
+    for block in scene.run.surroundings.walls:
         yield _Solid(
             creased(box(block.size)).moved(pose_matrix(block.pose)), WALL, None
         )
@@ -346,7 +268,7 @@ def _solids(scene: RunScene, joints: list[int], boxes: int) -> Iterator[_Solid]:
 
 def _ground(scene: RunScene) -> tuple[list[_Solid], list[float] | None]:
     """Return the ground as a solid, or if it is flat height and slopes of its plane."""
-    ground = scene.surroundings.ground
+    ground = scene.run.surroundings.ground
     if ground is None or len(ground.triangles) == 0:
         corners = [print_.polygon_in_world[:, 2] for print_ in scene.footprints]
         level = float(np.median(np.concatenate(corners))) if corners else 0.0

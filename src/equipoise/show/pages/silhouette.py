@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from contourpy import contour_generator
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
 from equipoise.arrays import Array
+from equipoise.robot.anatomy.geometry import area
 from equipoise.robot.model import Robot
 from equipoise.show.space.solids import joint_poses, pose_matrix, robot_bodies
 
@@ -20,109 +22,53 @@ CELLS, OFF, LEAST_AREA = 1400, 0.9, 12.0
 TRIANGLES = 12_000
 
 
-class Outline(NamedTuple):
-    """What is seen of one solid.
-
-    Attributes:
-        depth: Distance of its middle from the eye, relative to the others' [m].
-        loops: Closed lines around what is filled, and around holes [m], shapes (k, 2).
-    """
-
-    depth: float
-    loops: tuple[Array, ...]
-
-
-class Silhouette(NamedTuple):
-    """A robot seen along an axis of the world, from far away.
-
-    Attributes:
-        outlines: Outlines of its solids, the farthest first.
-        low: Least coordinates of all [m], shape (2,).
-        high: Greatest coordinates of all [m], shape (2,).
-    """
-
-    outlines: tuple[Outline, ...]
-    low: Array
-    high: Array
-
-
 def silhouettes(
-    robot: Robot, q: ArrayLike, views: tuple[tuple[Array, Array], ...]
-) -> tuple[Silhouette, ...]:
-    """Return what is seen of a robot from several sides.
+    robot: Robot, q: ArrayLike, views: Sequence[tuple[Array, Array]]
+) -> list[list[tuple[Array, ...]]]:
+    """Return what is seen of a robot from far away, from several sides.
 
     Args:
         robot: The robot.
         q: Configuration, shape (nq,).
         views: For each, the world's directions to the right and up in the picture as
             rows, shape (2, 3), and the direction in which the eye looks, shape (3,).
+
+    Returns:
+        For each view and each solid, the farthest first, closed lines around what is
+        filled and around holes [m], shapes (k, 2).
     """
     poses = joint_poses(robot, q)
     solids = []
     for body in robot_bodies(robot, TRIANGLES):
-        pose = pose_matrix(poses[body.joint])
-        points = body.mesh.vertices @ pose[:3, :3].T + pose[:3, 3]
-        solids.append((points[body.mesh.triangles], points))
-    return tuple(_seen(solids, *view) for view in views)
-
-
-def _seen(
-    solids: list[tuple[Array, Array]], plane: Array, looking: Array
-) -> Silhouette:
-    if not solids:
-        return Silhouette((), np.zeros(2), np.ones(2))
-    placed = np.concatenate([points @ plane.T for _, points in solids])
-    low, high = placed.min(axis=0), placed.max(axis=0)
-    cell = float((high - low).max()) / CELLS
-    outlines = []
-    for corners, points in solids:
-        loops = _loops((corners @ plane.T - low) / cell)
-        depth = float((points @ looking).mean())
-        outlines.append(Outline(depth, tuple(loop * cell + low for loop in loops)))
-    return Silhouette(tuple(sorted(outlines, key=lambda o: -o.depth)), low, high)
+        solid = body.mesh.moved(pose_matrix(poses[body.joint]))
+        solids.append(solid.vertices[solid.triangles].astype(np.float64))
+    seen = []
+    for plane, looking in views:
+        flat = [corners @ plane.T for corners in solids]
+        every = np.concatenate([np.zeros((0, 2)), *(f.reshape(-1, 2) for f in flat)])
+        cell = float(np.ptp(every, axis=0).max()) / CELLS if solids else 1.0
+        depths = [float((corners @ looking).mean()) for corners in solids]
+        order = sorted(range(len(solids)), key=lambda n: -depths[n])
+        seen.append(
+            [tuple(cell * loop for loop in _loops(flat[n] / cell)) for n in order]
+        )
+    return seen
 
 
 def _loops(triangles: Array) -> Iterator[Array]:
-    """Go through the lines around triangles of the plane [cells], shape (m, 3, 2)."""
+    """Yield the lines around triangles of the plane [cells], shape (m, 3, 2)."""
     # two free cells on each side, so that every line closes
     corner = np.floor(triangles.min(axis=(0, 1))) - 2.0
     width, height = (np.ceil(triangles.max(axis=(0, 1)) - corner) + 3.0).astype(int)
-    raster = Image.new("1", (int(width), int(height)))
+    raster = Image.new("L", (int(width), int(height)))
     pen = ImageDraw.Draw(raster)
     for triangle in (triangles - corner).reshape(-1, 6).tolist():
         pen.polygon(triangle, fill=1)
-    for loop in _boundaries(np.asarray(raster, dtype=np.bool_)):
-        x, y = loop.T
-        area = 0.5 * abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1)))
-        if area >= LEAST_AREA:
-            yield _straightened(loop, OFF) + corner
-
-
-def _boundaries(mask: NDArray[np.bool_]) -> Iterator[Array]:
-    """Go through the closed lines between true and false cells, cell by cell."""
-    after: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    # sides of a cell as (neighbour, start, end), around it in one sense
-    for (down, right), start, end in (
-        ((-1, 0), (0, 0), (1, 0)),
-        ((0, 1), (1, 0), (1, 1)),
-        ((1, 0), (1, 1), (0, 1)),
-        ((0, -1), (0, 1), (0, 0)),
-    ):
-        edge = mask & ~np.roll(mask, (-down, -right), axis=(0, 1))
-        for row, column in np.argwhere(edge).tolist():
-            begin = (column + start[0], row + start[1])
-            after.setdefault(begin, []).append((column + end[0], row + end[1]))
-    while after:
-        first = here = next(iter(after))
-        loop: list[tuple[int, int]] = []
-        while not loop or here != first:
-            loop.append(here)
-            ends = after[here]
-            there = ends.pop()
-            if not ends:
-                del after[here]
-            here = there
-        yield np.array(loop, dtype=np.float64)
+    # values are at the middles of cells
+    loops: Any = contour_generator(z=np.asarray(raster)).lines(0.5)
+    for loop in loops:
+        if abs(area(loop[:-1])) >= LEAST_AREA:
+            yield _straightened(loop[:-1], OFF) + corner + 0.5
 
 
 def _straightened(loop: Array, off: float) -> Array:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.show.charts.chart import Chart, Series, envelope, thin_path
-from equipoise.show.charts.ground_map import GroundMap
+from equipoise.show.charts.quantities import GroundMap
 from equipoise.show.pages.markup import element, path, stroke, text, titled
 
 WIDTH, HEIGHT = 480.0, 230.0
@@ -43,13 +44,8 @@ class Axis:
     ticks: tuple[float, ...]
     step: float
 
-    def place(self, value: float) -> float:
-        """Return where a number is in the picture [px]."""
-        fraction = (value - self.low) / (self.high - self.low)
-        return self.begin + fraction * (self.end - self.begin)
-
-    def places(self, values: Array) -> Array:
-        """Return where numbers are in the picture [px]."""
+    def place(self, values: Any) -> Any:
+        """Return where a number, or each of an array, is in the picture [px]."""
         scale = (self.end - self.begin) / (self.high - self.low)
         return self.begin + (values - self.low) * scale
 
@@ -97,7 +93,7 @@ def _round_step(step: float) -> float:
 
 
 def time_plot(chart: Chart) -> str:
-    """Return a figure with lines over time.
+    """Return a plot of lines over time.
 
     For scripts that show a moment in it, the drawing says which times (``data-begin``,
     ``data-end`` [s]) are where (``data-left``, ``data-right``, in its own units), and
@@ -195,7 +191,7 @@ def upright(x: float, up: Axis, style: str, **attributes: object) -> str:
 
 def placed(points: Array, across: Axis, up: Axis) -> Array:
     """Return where points (..., 2) of both axes are in the picture [px], (..., 2)."""
-    return np.stack([across.places(points[..., 0]), up.places(points[..., 1])], axis=-1)
+    return np.stack([across.place(points[..., 0]), up.place(points[..., 1])], axis=-1)
 
 
 def sample(label: str, style: str) -> Series:
@@ -221,7 +217,7 @@ def _words(x: float, y: float, words: str, anchor: str) -> str:
 
 
 def ground_plot(ground: GroundMap) -> str:
-    """Return a figure of all footprints, with the paths.
+    """Return a plot of all footprints, with the paths.
 
     Forward (x) is to the right, left (y) is up, both to the same scale.
     """
@@ -232,10 +228,10 @@ def ground_plot(ground: GroundMap) -> str:
         words = f"{stood.side} foot, {stood.start_s:.2f} to {stood.end_s:.2f} s"
         parts.append(titled(words, element("path", d=outline, class_="sole")))
     for way in ground.paths:
-        points = thin_path(placed(way.points, across, up), NEAR, MOST)
+        points = thin_path(placed(way.points[:, :2], across, up), NEAR, MOST)
         parts.append(stroke(points, f"line {way.style}"))
         start = points[np.isfinite(points).all(axis=1)][:1]
-        if not way.dashed:
+        if not way.planned:
             parts += [ring(place, 4.0, f"dot {way.style}") for place in start]
     legend = [sample("footprints", "sole")] if ground.footprints else []
     legend += [sample(way.label, way.style) for way in ground.paths]

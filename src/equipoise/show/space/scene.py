@@ -8,25 +8,26 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import cumulative_trapezoid
 
 from equipoise.arrays import Array
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import support_polygon
 from equipoise.log.run import Run
-from equipoise.log.surroundings import Surroundings
 from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.description import STANDARD_GRAVITY, Colour
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
-from equipoise.show.palette import COM, ZMP
+from equipoise.show.palette import is_dashed, rgb
 from equipoise.show.space.footprints import (
     Footprint,
     centre_of_pressure_in_sole,
     footprints,
     is_loaded,
+    sole_corners,
 )
-from equipoise.show.space.solids import MOST_TRIANGLES, Body, joint_poses, robot_bodies
+from equipoise.show.space.solids import Body, joint_poses, on_plane, robot_bodies
 from equipoise.simulation.measures import touching_polygon
 
 # Length of the arrow of a force that is the whole weight, as a fraction of the longest
@@ -34,6 +35,8 @@ from equipoise.simulation.measures import touching_polygon
 ARROW_LENGTH = 0.6
 # Smaller forces have no arrow, as a fraction of the weight.
 LEAST_FORCE = 0.002
+# The centre of mass is averaged over this long to follow it without its sway [s].
+SMOOTHING_S = 1.2
 
 
 class Arrow(NamedTuple):
@@ -44,19 +47,39 @@ class Arrow(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A trajectory through space.
+    """A trajectory of CoM or ZMP.
 
     Attributes:
         label: What it is.
         points: Points in the world [m], shape (n, 3); NaN rows are gaps.
-        colour: Colour of the line.
-        planned: Whether it is a reference: such lines are dashed.
+        style: Style as in :class:`~equipoise.show.charts.chart.Series`.
     """
 
     label: str
     points: Array
-    colour: Colour
-    planned: bool
+    style: str
+
+    @property
+    def colour(self) -> Colour:
+        """Colour of the line."""
+        return rgb(self.style.split()[0])
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is a reference: such lines are dashed."""
+        return is_dashed(self.style)
+
+
+def trajectories(run: Run) -> tuple[Path, ...]:
+    """Return the paths of ZMP and CoM: first the planned ones, if there are any."""
+    paths = [
+        Path(f"{label}, planned", run.references[key], f"{style} dashed")
+        for key, label, style in (("zmp", "ZMP", "c1"), ("com", "CoM", "c0"))
+        if key in run.references
+    ]
+    if run.supported.any():
+        paths.append(Path("ZMP", run.zmp, "c1"))
+    return (*paths, Path("CoM", run.com, "c0"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,60 +108,33 @@ class Moment:
     boxes: Array
 
 
-@dataclass(frozen=True, eq=False)
-class RobotScene:
-    """A robot that stands on its feet, in any posture.
+def posture_moment(robot: Robot, q: ArrayLike, tolerance: float) -> Moment:
+    """Return what there is to see of a robot in a configuration, shape (nq,).
 
-    Its meshes are made coarser until they have about so many triangles.
+    The support polygon holds the corners of soles that are at most as high above the
+    ground as the tolerance [m].
     """
-
-    robot: Robot
-    most_triangles: int = MOST_TRIANGLES
-
-    @cached_property
-    def bodies(self) -> tuple[Body, ...]:
-        """What moves."""
-        return robot_bodies(self.robot, self.most_triangles)
-
-    def moment(self, q: ArrayLike) -> Moment:
-        """Return what there is to see in a configuration, shape (nq,)."""
-        robot = self.robot
-        q = robot.check_q(q)
-        feet: list[Side] = list(robot.soles)
-        centre = np.asarray(com(robot, q), dtype=np.float64)
-        polygon = np.asarray(support_polygon(robot, q, feet)) if feet else None
-        support = np.zeros((0, 3)) if polygon is None else _lifted(polygon, 0.0)
-        return Moment(
-            0.0,
-            joint_poses(robot, q),
-            centre,
-            np.array([*centre[:2], 0.0]),
-            None,
-            support,
-            (),
-            np.zeros((0, 7)),
-        )
+    q = robot.check_q(q)
+    centre = np.asarray(com(robot, q), dtype=np.float64)
+    soles = [sole_corners(robot, q, side) for side in robot.soles]
+    corners = np.concatenate([np.zeros((0, 3)), *soles])
+    touching = corners[corners[:, 2] <= tolerance, :2]
+    hull = convex_hull(touching) if len(touching) else touching
+    poses, on_ground = joint_poses(robot, q), np.array([*centre[:2], 0.0])
+    support = on_plane(hull, 0.0)
+    return Moment(0.0, poses, centre, on_ground, None, support, (), np.zeros((0, 7)))
 
 
 @dataclass(frozen=True, eq=False)
 class RunScene:
-    """A run, to be looked at row by row.
-
-    Meshes of its robot are made coarser until they have about so many triangles.
-    """
+    """A run, to be looked at row by row."""
 
     run: Run
-    most_triangles: int = MOST_TRIANGLES
-
-    @property
-    def surroundings(self) -> Surroundings:
-        """Ground, walls, and the sizes of boxes."""
-        return self.run.surroundings
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """What moves."""
-        return robot_bodies(self.run.robot, self.most_triangles)
+        return robot_bodies(self.run.robot)
 
     @cached_property
     def footprints(self) -> tuple[Footprint, ...]:
@@ -148,16 +144,7 @@ class RunScene:
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """CoM and ZMP trajectories, planned and actual."""
-        run = self.run
-        found = []
-        for name, label, colour in (("com", "CoM", COM), ("zmp", "ZMP", ZMP)):
-            wanted = run.references.get(name)
-            if wanted is not None and wanted.shape[1:] == (3,):
-                found.append(Path(f"{label}, planned", wanted, colour, True))
-        found.append(Path("CoM", run.com, COM, False))
-        if run.supported.any():
-            found.append(Path("ZMP", run.zmp, ZMP, False))
-        return tuple(found)
+        return tuple(p for p in trajectories(self.run) if p.points.shape[1] == 3)
 
     @cached_property
     def touches(self) -> bool:
@@ -205,12 +192,12 @@ class RunScene:
             touching = np.any(forces != 0.0, axis=1)
             polygon = touching_polygon(points, forces)
             level = float(points[touching, 2].mean()) if touching.any() else 0.0
-            return _lifted(polygon, level) if len(polygon) else np.zeros((0, 3))
+            return on_plane(polygon, level)
         feet: list[Side] = [side for side in self._loaded if self._loaded[side][row]]
         if not feet:
             return np.zeros((0, 3))
         corners = np.asarray(support_polygon(run.robot, run.q[row], feet))
-        return _lifted(convex_hull(corners), self._level)
+        return on_plane(convex_hull(corners), self._level)
 
     def _forces(self, row: int) -> tuple[Arrow, ...]:
         run = self.run
@@ -243,12 +230,25 @@ class RunScene:
         return np.concatenate(points), np.concatenate(forces)
 
 
+def smoothed(time: Array, path: Array) -> Array:
+    """Return a path (n, k) without the sway of steps, for cameras that follow it.
+
+    Each row is the mean over a while before and after its time [s].
+    """
+    if len(time) == 1:
+        return path
+    area = cumulative_trapezoid(path, time, axis=0, initial=0.0)
+    low = np.maximum(time - 0.5 * SMOOTHING_S, time[0])
+    high = np.minimum(time + 0.5 * SMOOTHING_S, time[-1])
+    means = [
+        (np.interp(high, time, total) - np.interp(low, time, total)) / (high - low)
+        for total in area.T
+    ]
+    return np.stack(means, axis=1)
+
+
 def nearest_rows(time: Array, wanted: Array) -> NDArray[np.intp]:
     """Return the rows of increasing times [s] that are nearest to some others."""
     after = np.clip(np.searchsorted(time, wanted), min(1, len(time) - 1), len(time) - 1)
     before = np.maximum(after - 1, 0)
     return np.where(wanted - time[before] < time[after] - wanted, before, after)
-
-
-def _lifted(polygon: Array, level: float) -> Array:
-    return np.hstack([polygon, np.full((len(polygon), 1), level)])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import plane_axes, upright_variant
@@ -17,7 +17,7 @@ from equipoise.robot.description import Colour, Shape
 from equipoise.robot.mesh import Mesh, coarser, creased, join_meshes, read_mesh, weld
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole
-from equipoise.rotations import transform
+from equipoise.rotations import rotation_from_quaternion, transform
 from equipoise.show.palette import BODY, FOOT
 
 # Capsules are as thick as their mass would be in water, within these fractions of their
@@ -33,15 +33,6 @@ MOST_TRIANGLES = 40_000
 LEAST_TRIANGLES = 200
 AROUND = 24
 CAP_RINGS = 6
-# Faces of a box by the corners of (x, y, z) in binary, counter-clockwise from outside.
-BOX_FACES = (
-    (0, 1, 3, 2),
-    (4, 6, 7, 5),
-    (0, 4, 5, 1),
-    (2, 3, 7, 6),
-    (0, 2, 6, 4),
-    (1, 5, 7, 3),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +98,14 @@ def joint_poses(robot: Robot, q: ArrayLike) -> Array:
 
 
 def rotation_matrices(quaternions: Array) -> Array:
-    """Return rotation matrices (..., 3, 3) of unit quaternions xyzw, shape (..., 4)."""
-    x, y, z, w = np.moveaxis(quaternions, -1, 0)
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
-        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
-        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    """Return rotation matrices (n, 3, 3) of quaternions xyzw, shape (n, 4)."""
+    matrices: Array = Rotation.from_quat(np.reshape(quaternions, (-1, 4))).as_matrix()
+    return matrices
 
 
 def pose_matrix(pose: Array) -> Array:
     """Return the matrix (4, 4) of a position [m] and a quaternion xyzw, shape (7,)."""
-    return transform(rotation_matrices(pose[3:]), pose[:3])
+    return transform(rotation_from_quaternion(pose[3:]), pose[:3])
 
 
 def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:
@@ -142,7 +128,7 @@ def _budgets(meshes: Sequence[Mesh], most: int) -> list[int]:
 
 
 def _shaped(robot: Robot) -> Iterator[_Piece]:
-    """Go through the shapes that can be drawn."""
+    """Yield the shapes that can be drawn."""
     model = robot.model
     turned = _meant_upright(robot)
     for link in robot.description.links:
@@ -161,8 +147,8 @@ def _shaped(robot: Robot) -> Iterator[_Piece]:
 def _meant_upright(robot: Robot) -> bool:
     """Return whether COLLADA meshes are meant to be turned to their up axis.
 
-    Files do not say, and viewers differ. Of both ways, the one is meant in which meshes
-    lie around their links' centres of mass.
+    Files do not say, and viewers differ. The way is meant in which meshes lie around
+    their links' centres of mass.
     """
     as_filed = turned = 0.0
     for link in robot.description.links:
@@ -208,7 +194,7 @@ def _foot(robot: Robot, joint: int, sole: Sole, mass: float) -> Iterator[_Piece]
     """Stand in for a foot: a plate on the ground, and a shaft up to the ankle."""
     frame = robot.model.frames[robot.model.getBodyId(sole.link)].placement.homogeneous
     pose = np.array(frame) @ sole.transform_sole_to_link
-    solid = plate(sole.polygon_in_sole, SOLE_THICKNESS * robot.longest_limb)
+    solid = prism(sole.polygon_in_sole, 0.0, SOLE_THICKNESS * robot.longest_limb)
     yield _Piece(joint, solid.moved(pose), FOOT)
     height = float(np.linalg.norm(pose[:3, 3]))
     if height > SAME_PLACE * robot.longest_limb:
@@ -219,7 +205,7 @@ def _foot(robot: Robot, joint: int, sole: Sole, mass: float) -> Iterator[_Piece]
 
 
 def _bones(robot: Robot, joint: int, near: float) -> Iterator[tuple[Array, Array]]:
-    """Go through the straight pieces that a body without a shape is drawn as."""
+    """Yield the straight pieces that a body without a shape is drawn as."""
     model = robot.model
     here = np.zeros(3)
     com = np.array(model.inertias[joint].lever)
@@ -243,9 +229,8 @@ def _radius(mass: float, length: float) -> float:
 
 def box(size: ArrayLike) -> Mesh:
     """Return a box about the origin with these edges [m], shape (3,)."""
-    corners = np.array(list(product((-0.5, 0.5), repeat=3))) * np.asarray(size)
-    faces = np.array(BOX_FACES)
-    return as_mesh(corners, np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]]))
+    x, y, z = 0.5 * np.asarray(size)
+    return prism(np.array([[x, y], [-x, y], [-x, -y], [x, -y]]), -z, z)
 
 
 def revolved(profile: ArrayLike, around: int = AROUND) -> Mesh:
@@ -306,17 +291,27 @@ def capsule_between(start: Array, end: Array, radius: float) -> Mesh:
     return capsule(radius, length).moved(pose)
 
 
-def plate(polygon: Array, thickness: float) -> Mesh:
-    """Return a prism from z = 0 up, over a convex polygon of the plane, (k, 2)."""
+def prism(polygon: Array, low: float, high: float) -> Mesh:
+    """Return a prism over a convex polygon (k, 2), between two heights [m]."""
     count = len(polygon)
-    bottom = np.hstack([polygon, np.zeros((count, 1))])
-    top = np.hstack([polygon, np.full((count, 1), thickness)])
-    lid = np.array([[0, at, at + 1] for at in range(1, count - 1)]).reshape(-1, 3)
     here, there = np.arange(count), np.roll(np.arange(count), -1)
-    lower = np.stack([here, there, there + count], axis=1)
-    upper = np.stack([here, there + count, here + count], axis=1)
-    triangles = np.concatenate([lid[:, ::-1], lid + count, lower, upper])
-    return as_mesh(np.concatenate([bottom, top]), triangles)
+    sides = [
+        np.stack([here, there, there + count], axis=1),
+        np.stack([here, there + count, here + count], axis=1),
+    ]
+    lid = fan(count)
+    corners = np.concatenate([on_plane(polygon, low), on_plane(polygon, high)])
+    return as_mesh(corners, np.concatenate([lid[:, ::-1], lid + count, *sides]))
+
+
+def fan(corners: int) -> NDArray[np.int32]:
+    """Return the triangles of a convex polygon, shape (corners - 2, 3)."""
+    return np.array([[0, at, at + 1] for at in range(1, corners - 1)], dtype=np.int32)
+
+
+def on_plane(polygon: Array, level: float) -> Array:
+    """Return points (k, 2) at a height [m], shape (k, 3)."""
+    return np.hstack([polygon, np.full((len(polygon), 1), level)])
 
 
 def shape_mesh(shape: Shape) -> Mesh | None:

@@ -31,7 +31,10 @@ PADDING = 0.06
 ONE_RUN = ("com-error", "sole", "forces", "joints")
 MANY_RUNS = ("com-error", "zmp-margin", "forces", "joints")
 # Lines of charts by which runs are compared.
-COMPARED = ("com-error:distance", "zmp-margin:", "forces:all contacts", "joints")
+COMPARED = (
+    *("com-error:distance", "com-x", "com-y", "com-z"),
+    *("zmp-margin", "forces:all contacts", "joints"),
+)
 # Typed as a special kind of text by viser.
 ICON: Any = "chart-line"
 MOST_MOVING = "those that move most"
@@ -131,11 +134,7 @@ class ChartPanel:
         made = {name: charts(run, names, joints) for name, run in self._runs.items()}
         if len(made) == 1:
             return next(iter(made.values()))
-        together = compare(made)
-        chosen = [c for c in together if c.key.startswith((*COMPARED, "com-"))]
-        return [
-            c for c in chosen if not c.key.startswith("com-error:") or "dist" in c.key
-        ]
+        return [chart for chart in compare(made) if chart.key.startswith(COMPARED)]
 
     def _choices(self) -> tuple[str, ...]:
         robots = [run.robot for run in self._runs.values()]
@@ -168,7 +167,7 @@ class ChartPanel:
     def _add(self, chart: Chart) -> _Plot:
         head = self._server.gui.add_html(_head(chart, self._time))
         plot = self._server.gui.add_uplot(
-            _data(chart, self._page),
+            page_data(chart, self._page),
             ({}, *(_style(line) for line in chart.series)),
             scales={"x": {"time": False}, "y": {"range": _bounds(chart)}},
             axes=(
@@ -199,7 +198,7 @@ def _bounds(chart: Chart) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _data(chart: Chart, page: Page) -> tuple[Array, ...]:
+def page_data(chart: Chart, page: Page) -> tuple[Array, ...]:
     """Return the times that matter of a page, and the lines at them.
 
     The first and the last time are the page's own, since the page's plot ends where
@@ -222,7 +221,7 @@ def _fill(plot: viser.GuiUplotHandle, chart: Chart, page: Page) -> None:
     Arrays of numbers are sent as such, and the plot joins what is on both sides of a
     NaN; only a line that is sent as a list can have a gap, which is None.
     """
-    times, *lines = _data(chart, page)
+    times, *lines = page_data(chart, page)
     sent: list[Any] = [times]
     for values in lines:
         if np.isfinite(values[1:-1]).all():

@@ -11,10 +11,12 @@ from equipoise.arrays import Array
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh, join_meshes
+from equipoise.show.charts.chart import thin_path
 from equipoise.show.palette import BOX, GROUND, SIDES, WALL
 from equipoise.show.space.footprints import Footprint
 from equipoise.show.space.scene import Path
-from equipoise.show.viewer.scene_nodes import LAYER, add_lines, fan, polygon_edges
+from equipoise.show.space.solids import fan
+from equipoise.show.viewer.scene_nodes import LAYER, add_lines, polygon_edges
 
 if TYPE_CHECKING:
     import viser
@@ -142,7 +144,7 @@ class GridNodes:
     def __init__(
         self, server: viser.ViserServer, name: str, level: float, size: float
     ) -> None:
-        cell = _round_length(CELL * size)
+        cell = round_length(CELL * size)
         self._section, self._level = SECTION * cell, level
         reach = SECTION * cell * np.ceil(REACH * size / (SECTION * cell))
         fine, coarse = _grid_lines(cell, float(reach))
@@ -161,7 +163,7 @@ class GridNodes:
         self._node.position = (float(x), float(y), self._level)
 
 
-def _round_length(length: float) -> float:
+def round_length(length: float) -> float:
     """Return the nearest of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(length))
     steps = power * np.array([1.0, 2.0, 5.0, 10.0])
@@ -191,24 +193,9 @@ def _grid_lines(cell: float, reach: float) -> tuple[Array, Array]:
 def pieces(points: Array, length: float, most: int = MOST_PIECES) -> Array:
     """Return a line as pieces, both ends of each, shape (k, 2, 3); gaps stay gaps.
 
-    Args:
-        points: Points of the line, shape (n, 3); NaN rows are gaps.
-        length: Length of a piece [m], about; longer where there would be too many.
-        most: Greatest number of pieces, about.
+    Arguments are those of :func:`~equipoise.show.charts.chart.thin_path` [m].
     """
-    if len(points) < 2:
-        return np.zeros((0, 2, 3))
-    steps = np.nan_to_num(np.linalg.norm(np.diff(points, axis=0), axis=1))
-    way = np.insert(np.cumsum(steps), 0, 0.0)
-    bucket = np.floor(way / max(length, way[-1] / most, 1e-9))
-    there = np.isfinite(points).all(axis=1)
-    turns = (np.diff(bucket) > 0) | np.diff(there)
-    # both sides of a gap belong to the line
-    kept = np.zeros(len(points), dtype=np.bool_)
-    kept[[0, -1]] = True
-    kept[1:] |= turns
-    kept[:-1] |= np.diff(there)
-    chosen = points[kept]
+    chosen = thin_path(points, length, most)
     ends = np.stack([chosen[:-1], chosen[1:]], axis=1)
     return ends[np.isfinite(ends).all(axis=(1, 2))]
 

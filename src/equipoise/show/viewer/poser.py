@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +12,6 @@ import pinocchio as pin
 from equipoise.arrays import Array
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.joint_coordinates import (
     configurations,
     degree_names,
@@ -22,7 +20,8 @@ from equipoise.robot.joint_coordinates import (
 from equipoise.robot.model import Robot
 from equipoise.show.palette import LIGHT
 from equipoise.show.space.footprints import sole_corners
-from equipoise.show.space.scene import RobotScene
+from equipoise.show.space.scene import posture_moment
+from equipoise.show.space.solids import robot_bodies
 from equipoise.show.viewer.ground_nodes import GridNodes
 from equipoise.show.viewer.page import add_toggles, look_at
 from equipoise.show.viewer.scene_nodes import MarkerNodes, RobotNodes
@@ -52,13 +51,12 @@ class Poser:
 
     def __init__(self, server: viser.ViserServer, robot: Robot) -> None:
         self._server, self._robot = server, robot
-        self._scene = RobotScene(robot)
         self._lock = threading.Lock()
         size = robot.longest_limb
         self._tolerance = TOUCHING * size
         server.scene.add_frame(ROOT, show_axes=False)
         corners = sum(len(sole.polygon_in_sole) for sole in robot.soles.values())
-        self._nodes = RobotNodes(server, ROOT, self._scene.bodies)
+        self._nodes = RobotNodes(server, ROOT, robot_bodies(robot))
         self.marks = MarkerNodes(server, ROOT, size, corners)
         GridNodes(server, f"{ROOT}/grid", 0.0, size)
         self._numbers = server.gui.add_html("")
@@ -91,8 +89,7 @@ class Poser:
             q = configurations(self._robot, base, values[None, :])[0]
             q = on_ground(self._robot, q, FIXED[self._fixed.value])  # type: ignore[arg-type]
             self.q = q
-            moment = self._scene.moment(q)
-            moment = replace(moment, support=self._touching(q))
+            moment = posture_moment(self._robot, q, self._tolerance)
             with self._server.atomic():
                 self._nodes.place(moment.joint_poses)
                 self.marks.place(moment)
@@ -108,7 +105,7 @@ class Poser:
 
     def _add_controls(self) -> None:
         gui, robot = self._server.gui, self._robot
-        there = choices(robot)
+        there = (*robot.soles, "level")
         labels = tuple(label for label, key in FIXED.items() if key in there)
         self._fixed = gui.add_dropdown("On the ground", labels)
         self._fixed.on_update(lambda _: self.update())
@@ -153,16 +150,6 @@ class Poser:
         if event.client_id is not None:
             self.update()
 
-    def _touching(self, q: Array) -> Array:
-        """Return the convex hull of the corners of soles that touch, (k, 3)."""
-        soles = [sole_corners(self._robot, q, side) for side in self._robot.soles]
-        corners = np.concatenate([np.zeros((0, 3)), *soles])
-        touching = corners[corners[:, 2] <= self._tolerance, :2]
-        if len(touching) == 0:
-            return np.zeros((0, 3))
-        hull = convex_hull(touching)
-        return np.hstack([hull, np.zeros((len(hull), 1))])
-
     def _write_numbers(self, com: Array, support: Array) -> None:
         x, y, z = com
         lines = [f"CoM ({x:.4f}, {y:.4f}, {z:.4f}) m"]
@@ -187,11 +174,6 @@ class Poser:
             f'font-variant-numeric:tabular-nums"><b>{name}</b>, '
             f"{self._robot.mass:.2f} kg<br>{'<br>'.join(lines)}</div>"
         )
-
-
-def choices(robot: Robot) -> tuple[Fixed, ...]:
-    """Return what can stay where it is: each sole, or only the base's attitude."""
-    return (*robot.soles, "level")
 
 
 def on_ground(robot: Robot, q: Array, fixed: Fixed) -> Array:

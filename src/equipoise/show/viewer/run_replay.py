@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.log.run import Run
 from equipoise.show.palette import LIGHT
-from equipoise.show.space.scene import Moment, RunScene
+from equipoise.show.space.scene import Moment, RunScene, smoothed
 from equipoise.show.viewer.chart_panel import ChartPanel
 from equipoise.show.viewer.ground_nodes import (
     GridNodes,
@@ -29,8 +29,6 @@ from equipoise.show.viewer.scene_nodes import MarkerNodes, RobotNodes
 if TYPE_CHECKING:
     import viser
 
-# The robot's path is smoothed over this long, to follow it without swaying [s].
-SMOOTH_SECONDS = 1.2
 # A name stands this many limbs above the centre of mass.
 NAME_HEIGHT = 1.1
 UP = np.array([0.0, 0.0, 1.0])
@@ -58,19 +56,21 @@ class Stage:
         root: str,
         scene: RunScene,
         name: str | None = None,
-        aside: float = 0.0,
+        left: float = 0.0,
     ) -> None:
         self._server, self.scene = server, scene
         run = scene.run
         size = run.robot.longest_limb
         self._size = size
-        server.scene.add_frame(root, show_axes=False, position=(0.0, aside, 0.0))
+        self.root = server.scene.add_frame(
+            root, show_axes=False, position=(0.0, left, 0.0)
+        )
         corners = sum(len(sole.polygon_in_sole) for sole in run.robot.soles.values())
         self.robot = RobotNodes(server, root, scene.bodies)
         self.marks = MarkerNodes(
             server, root, size, max(corners, len(run.contact_names))
         )
-        self.ground = GroundNodes(server, root, scene.surroundings)
+        self.ground = GroundNodes(server, root, scene.run.surroundings)
         self.paths = add_paths(server, root, scene.paths, size)
         self.footprints = server.scene.add_frame(f"{root}/footprints", show_axes=False)
         self._name = (
@@ -78,7 +78,7 @@ class Stage:
             if name
             else None
         )
-        self._path = _smooth(run.time, run.com[:, :2])
+        self._path = smoothed(run.time, run.com[:, :2])
         self._row: int | None = None
 
     def show(self, time: float) -> Moment | None:
@@ -109,27 +109,13 @@ class Stage:
     @property
     def middle(self) -> Array:
         """Middle of the places that the robot goes to [m], shape (2,)."""
-        return np.asarray(0.5 * (self._path.min(axis=0) + self._path.max(axis=0)))
+        places = self.scene.run.com[:, :2]
+        return np.asarray(0.5 * (places.min(axis=0) + places.max(axis=0)))
 
     @property
     def travel(self) -> float:
         """How far apart the places are that the robot goes to [m]."""
-        return float(np.ptp(self._path, axis=0).max())
-
-
-def _smooth(time: Array, path: Array) -> Array:
-    """Return a path averaged over a while before and after each row."""
-    rows = len(time)
-    if rows < 3:
-        return path
-    half = max(1, round(0.5 * SMOOTH_SECONDS * (rows - 1) / float(time[-1] - time[0])))
-    half = min(half, rows // 2)
-    longer = np.concatenate(
-        [np.repeat(path[:1], half, 0), path, np.repeat(path[-1:], half, 0)]
-    )
-    sums = np.cumsum(np.insert(longer, 0, 0.0, axis=0), axis=0)
-    width = 2 * half + 1
-    return np.asarray((sums[width:] - sums[:-width]) / width)
+        return float(np.ptp(self.scene.run.com[:, :2], axis=0).max())
 
 
 class Replay:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.robot.description import Colour
-from equipoise.robot.mesh import Mesh, join_meshes
+from equipoise.robot.mesh import Mesh
 from equipoise.show.palette import COM, FORCE, SUPPORT, ZMP, rgb
 from equipoise.show.space.scene import Moment
-from equipoise.show.space.solids import Body, as_mesh
+from equipoise.show.space.solids import Body, fan, revolved, sphere
 
 if TYPE_CHECKING:
     import viser
@@ -41,7 +41,6 @@ LABELS: Mapping[str, Any] = MappingProxyType(
 )
 WHITE: Colour = (250, 250, 250)
 LOST = rgb("bad")
-ARC = 12
 
 
 class RobotNodes:
@@ -161,12 +160,12 @@ class MarkerNodes:
         self._com.position = moment.com
         self._foot.position = moment.com_on_ground + COM_LAYER * up
         self._place_plumb(moment.com, moment.com_on_ground)
-        aside = np.array([0.0, 0.0, BALL * self._size])
-        self._names["CoM"].position = moment.com + aside
+        above = np.array([0.0, 0.0, BALL * self._size])
+        self._names["CoM"].position = moment.com + above
         self._zmp.visible = self._names["ZMP"].visible = moment.zmp is not None
         if moment.zmp is not None:
             self._zmp.position = moment.zmp + ZMP_LAYER * up
-            self._names["ZMP"].position = moment.zmp - aside
+            self._names["ZMP"].position = moment.zmp - above
         self._place_support(moment.support + SUPPORT_LAYER * up)
         self._arrows.visible = bool(moment.forces)
         if moment.forces:
@@ -227,32 +226,24 @@ def ball_octants(radius: float, odd: bool) -> Mesh:
 
     Even and odd ones together are the sign of a centre of mass.
     """
-    angle = np.linspace(0.0, 0.5 * np.pi, ARC + 1)
-    up, around = np.meshgrid(angle, angle, indexing="ij")
-    grid = np.stack(
-        [np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)], axis=-1
-    ).reshape(-1, 3)
-    triangles = _grid_triangles(ARC + 1)
-    if odd:
-        triangles = triangles[:, ::-1]
-    signs = [1.0 - 2.0 * np.array(s) for s in np.ndindex(2, 2, 2) if sum(s) % 2 == odd]
-    return join_meshes(as_mesh(radius * grid * sign, triangles) for sign in signs)
+    return _every_other(sphere(radius), 3, odd)
 
 
 def disc(radius: float, inner: float = 0.0) -> Mesh:
     """Return a flat disc or ring on z = 0, seen from above."""
-    return _sector(radius, inner, np.linspace(0.0, 2.0 * np.pi, 4 * ARC + 1))
+    return revolved([[radius, 0.0], [inner, 0.0]])
 
 
 def disc_quarters(radius: float, odd: bool) -> Mesh:
     """Return every other quarter of a disc on z = 0, seen from above."""
-    angle = np.linspace(0.0, 0.5 * np.pi, ARC + 1) + 0.5 * np.pi * odd
-    return join_meshes(_sector(radius, 0.0, a) for a in (angle, angle + np.pi))
+    return _every_other(disc(radius), 2, odd)
 
 
-def fan(corners: int) -> NDArray[np.int32]:
-    """Return the triangles of a convex polygon, shape (corners - 2, 3)."""
-    return np.array([[0, at, at + 1] for at in range(1, corners - 1)], dtype=np.int32)
+def _every_other(mesh: Mesh, axes: int, odd: bool) -> Mesh:
+    """Return the triangles of every other quarter or eighth, by two or three axes."""
+    middle = mesh.vertices[mesh.triangles].mean(axis=1)
+    chosen = (np.prod(middle[:, :axes], axis=1) < 0.0) == odd
+    return Mesh(mesh.vertices, mesh.triangles[chosen])
 
 
 def padded(polygon: Array, corners: int) -> Array:
@@ -263,27 +254,3 @@ def padded(polygon: Array, corners: int) -> Array:
     if (count := len(polygon)) == 0:
         return np.zeros((corners, 3))
     return polygon[np.minimum(np.arange(corners), count - 1)]
-
-
-def _sector(radius: float, inner: float, angle: Array) -> Mesh:
-    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(len(angle))], axis=1)
-    near = np.arange(len(angle) - 1)
-    far = near + len(angle)
-    triangles = np.concatenate(
-        [
-            np.stack([near, far, far + 1], axis=1),
-            np.stack([near, far + 1, near + 1], axis=1),
-        ]
-    )
-    return as_mesh(np.concatenate([inner * ring, radius * ring]), triangles)
-
-
-def _grid_triangles(side: int) -> Array:
-    at = np.arange(side * side).reshape(side, side)
-    a, b, c, d = at[:-1, :-1], at[:-1, 1:], at[1:, 1:], at[1:, :-1]
-    return np.concatenate(
-        [
-            np.stack([a, b, c], axis=-1).reshape(-1, 3),
-            np.stack([a, c, d], axis=-1).reshape(-1, 3),
-        ]
-    )

@@ -66,7 +66,7 @@ class Window(contextlib.AbstractContextManager["Window"]):
         self.stop()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Serve for a while [s], for ever if not given.
+        """Serve for a while [s], until Ctrl-C if not given.
 
         Raises:
             KeyboardInterrupt: On Ctrl-C.
