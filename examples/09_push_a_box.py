@@ -9,7 +9,7 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.simulation.contacts import contact_point, default_material, sole_points
-from equipoise.simulation.obstacles import Box
+from equipoise.simulation.world import Box
 
 robot = eq.load("humanoid")
 hand = contact_point(robot, "left_hand", (0.0, 0.0, 0.0))

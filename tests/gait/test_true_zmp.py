@@ -13,7 +13,7 @@ from equipoise.arrays import Array
 from equipoise.gait.motion import solve
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.zmp import true_zmp
-from equipoise.kinematics.velocities import velocities
+from equipoise.kinematics.frames import velocities
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.simulation.world import with_payload
 

@@ -11,7 +11,7 @@ from equipoise.kinematics.terrain import Flat
 from equipoise.log.run import Run
 from equipoise.robot.load import load
 from equipoise.simulation.contacts import Material
-from equipoise.simulation.fall_cause import FallCause, fall_cause
+from equipoise.simulation.falling import FallCause, fall_cause
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.trials import stand, trial_world
 from equipoise.simulation.walk import walk

@@ -35,9 +35,8 @@ from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.fleet_states import FleetResults, FleetState, FleetTrace
 from equipoise.simulation.measures import zmp_margin
 from equipoise.simulation.native import NativeEngine
-from equipoise.simulation.obstacles import Box
 from equipoise.simulation.variation import Variation
-from equipoise.simulation.world import Push, World, make_world
+from equipoise.simulation.world import Box, Push, World, make_world
 
 PARTS = ("q", "v", "a", "torque", "contact_position", "contact_force", "boxes")
 DT = 1e-3

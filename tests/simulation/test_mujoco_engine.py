@@ -19,8 +19,7 @@ from equipoise.simulation.actuation import Actuation, actuation_of
 from equipoise.simulation.engine import DivergedError
 from equipoise.simulation.mujoco_engine import MujocoEngine
 from equipoise.simulation.mujoco_model import compile_world
-from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.world import Push, World, make_world
+from equipoise.simulation.world import Box, Push, Wall, World, make_world
 
 DT = 1e-3
 # Of drives that only push.

@@ -23,8 +23,7 @@ from equipoise.simulation.contacts import Material, contact_point
 from equipoise.simulation.engine import DivergedError
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.native import NativeEngine
-from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.world import Push, make_world
+from equipoise.simulation.world import Box, Push, Wall, make_world
 
 
 @pytest.fixture

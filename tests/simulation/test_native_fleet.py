@@ -26,8 +26,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.native import NativeEngine
-from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.world import Push, World, make_world
+from equipoise.simulation.world import Box, Push, Wall, World, make_world
 
 PARTS = ("q", "v", "a", "torque", "contact_position", "contact_force", "boxes")
 

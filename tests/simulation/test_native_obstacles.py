@@ -13,8 +13,7 @@ from equipoise.arrays import Array
 from equipoise.simulation.contacts import Material, contact_point
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.native import NativeEngine
-from equipoise.simulation.obstacles import Box, Wall
-from equipoise.simulation.world import World, make_world
+from equipoise.simulation.world import Box, Wall, World, make_world
 
 K, B = 5e4, 500.0
 ICE = Material(K, B, 0.0, 0.0)

@@ -5,10 +5,10 @@ import pytest
 
 import equipoise as eq
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
-from equipoise.log.surroundings import Surroundings
+from equipoise.log.run import Surroundings
 from equipoise.robot.mesh import triangle_normals
-from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.recorder import ground_mesh
+from equipoise.simulation.world import Box, Wall
 
 LOW, HIGH = np.array([-1.0, -0.5]), np.array([2.0, 0.7])
 

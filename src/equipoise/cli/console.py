@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
 
 # Wide enough that no table of ours is cut when nobody's terminal sets the width.
 UNBOUNDED_COLUMNS = 240
@@ -82,3 +87,62 @@ def drop_output() -> None:
     if sys.stdout is not None:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def progress(total: float | None, title: str) -> Iterator[Callable[[float], None]]:
+    """Give a function to tell what is done; it raises a Ctrl-C that was forgotten.
+
+    Args:
+        total: What is to be done; None if that is not known.
+        title: What it is.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done: check_interrupt()
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(printable(title), total=total)
+
+        def told(done: float) -> None:
+            check_interrupt()
+            bar.update(task, completed=done)
+
+        yield told
+
+
+_asked = threading.Event()
+
+
+@contextmanager
+def remembered_interrupts() -> Iterator[None]:
+    """Remember Ctrl-C while this lasts; it is raised as always, too."""
+    usual = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or usual is not signal.default_int_handler:
+        yield  # somebody else decides what Ctrl-C does
+        return
+    _asked.clear()
+    signal.signal(signal.SIGINT, _remember)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        _asked.clear()
+
+
+def check_interrupt() -> None:
+    """Raise what was forgotten; long work asks now and then.
+
+    Raises:
+        KeyboardInterrupt: If Ctrl-C was pressed and nothing came of it.
+    """
+    if _asked.is_set():
+        raise KeyboardInterrupt
+
+
+def _remember(number: int, frame: FrameType | None) -> None:
+    _asked.set()
+    raise KeyboardInterrupt

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from equipoise.cli.console import check_out, print_notices, printable
-from equipoise.cli.progress import progress
+from equipoise.cli.console import check_out, print_notices, printable, progress
 
 if TYPE_CHECKING:
     from equipoise.show.films.encode import Picture

@@ -43,7 +43,7 @@ def print_identified(found: Identified) -> None:
         f"from {len(found.poses)} poses {identified.rank} combinations of "
         f"{identified.unknowns} parameters are identifiable; "
         f"{identified.better_than_prior} combinations, sensor offsets included, are "
-        "determined better than by the model",
+        "determined better than by the model"
     ]
     if identified.at_prior:
         lines.append(f"stay at the model's values: {_named(identified.at_prior)}")

@@ -112,12 +112,7 @@ def _print_limbs(console: Console, facts: dict[str, Any]) -> None:
 
 def _print_soles(console: Console, facts: dict[str, Any]) -> None:
     table = make_table(
-        "sole",
-        "link",
-        "length x width [m]",
-        "corners",
-        "found",
-        numbers=("corners",),
+        "sole", "link", "length x width [m]", "corners", "found", numbers=("corners",)
     )
     for side, leg in facts["legs"].items():
         sole = leg["sole"]
@@ -130,3 +125,55 @@ def _print_soles(console: Console, facts: dict[str, Any]) -> None:
             sole["from"],
         )
     console.print(table)
+
+
+@dataclass(frozen=True)
+class Robots:
+    """List the robots that are included."""
+
+    def run(self) -> int:
+        """Print the table."""
+        from equipoise.robot.catalogue import catalogue_names, catalogue_summary
+        from equipoise.robot.load import load
+
+        numbers = ("mass [kg]", "joints")
+        table = make_table("robot", *numbers, "what it is", "source", numbers=numbers)
+        for name in catalogue_names():
+            summary = catalogue_summary(name)
+            robot = load(name)
+            table.add_row(
+                name,
+                f"{robot.mass:.2f}",
+                str(len(robot.model.names) - 2),
+                summary.title,
+                summary.source,
+            )
+        console = make_console()
+        console.print(table)
+        console.print("Any of them, or a path to a URDF or MJCF file, can be ROBOT:")
+        console.print("  equipoise info ROBOT")
+        return 0
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a robot as a new URDF or MJCF file, with its settings beside it."""
+
+    robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
+    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+
+    out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
+    """File to write: FILE.urdf for URDF, FILE.xml for MJCF. Limbs, soles, actuators
+    and postures go into FILE.toml, which is read together with it."""
+
+    force: bool = False
+    """Replace files that exist."""
+
+    def run(self) -> int:
+        """Load the robot and write both files."""
+        from equipoise.robot.formats.write import export_robot
+        from equipoise.robot.load import load
+
+        for path in export_robot(load(self.robot), self.out, replace=self.force):
+            print(path)
+        return 0

@@ -15,18 +15,14 @@ from typing import Annotated
 import tyro
 
 from equipoise import __version__
-from equipoise.cli.console import drop_output, printable
-from equipoise.cli.drop import Drop
-from equipoise.cli.export import Export
+from equipoise.cli.console import drop_output, printable, remembered_interrupts
 from equipoise.cli.film import Film
 from equipoise.cli.identify import Identify
-from equipoise.cli.info import Info
-from equipoise.cli.interrupt import remembered_interrupts
+from equipoise.cli.info import Export, Info, Robots
 from equipoise.cli.log import Log
 from equipoise.cli.plot import Plot
 from equipoise.cli.poses import Poses
-from equipoise.cli.robots import Robots
-from equipoise.cli.stand import Stand
+from equipoise.cli.trial import Drop, Stand
 from equipoise.cli.view import View
 from equipoise.cli.walk import Walk
 from equipoise.errors import EquipoiseError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from equipoise.cli.console import make_console, make_table, printable
-from equipoise.cli.progress import progress
+from equipoise.cli.console import make_console, make_table, printable, progress
 
 if TYPE_CHECKING:
     from equipoise.identification.posing.design import Design

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,13 +17,17 @@ from equipoise.cli.console import (
     make_console,
     make_table,
     printable,
+    progress,
 )
-from equipoise.cli.progress import progress
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
     from equipoise.simulation.actuation import Mode
-    from equipoise.simulation.world import World
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
+if TYPE_CHECKING:
+    from equipoise.log.run import Run
+
 
 # Results that every table begins with, and what is not part of it.
 OUTCOME = (
@@ -74,9 +79,7 @@ class RunOptions:
     """Seed of all random numbers, such as the shape of rough ground."""
 
     payload: Annotated[
-        tuple[str, ...],
-        tyro.conf.UseAppendAction,
-        tyro.conf.arg(metavar="LINK=KG"),
+        tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="LINK=KG")
     ] = field(default=())
     """Mass added at a link's centre of mass [kg]; may be given several times."""
 
@@ -105,7 +108,7 @@ class TrialOptions(RunOptions):
 def run_trial(
     options: RunOptions,
     verb: str,
-    simulate: Callable[[World, Callable[[float], None]], Run],
+    simulate: Callable[..., Run],
     *,
     seconds: float | None = None,
     mode: Mode = "servo",
@@ -115,7 +118,7 @@ def run_trial(
     Args:
         options: What the user asked for.
         verb: The word for it.
-        simulate: Gets the world and a function to tell the simulated time.
+        simulate: Gets the world, and as keywords the engine, dt and progress.
         seconds: How long it takes, if that is known beforehand.
         mode: Mode of the joints.
 
@@ -142,12 +145,8 @@ def run_trial(
     if payload:  # gains and floor stay those of the robot as it is
         world = replace(world, robot=with_payload(robot, payload))
     with progress(seconds, f"{verb} {robot.name}") as told:
-        run = simulate(world, told)
-    asked = {
-        "seed": options.seed,
-        "payload_kg": payload,
-        "command": command_line(),
-    }
+        run = simulate(world, engine=options.engine, dt=options.dt, progress=told)
+    asked = {"seed": options.seed, "payload_kg": payload, "command": command_line()}
     run = run.with_summary({**run.summary, **asked})
     title = f"{verb} {robot.name}"
     warnings, verbose = robot.warnings, options.verbose
@@ -240,3 +239,30 @@ def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]
         keys += [*rest, *(key for key in groups if key in results)]
     for key in keys:
         yield from readable_results({key: results[key]}, ())
+
+
+@dataclass(frozen=True)
+class Stand(TrialOptions):
+    """Let a robot settle on its feet; report forces, centre of mass and ZMP."""
+
+    def run(self) -> int:
+        """Simulate, print, write."""
+        from equipoise.simulation.trials import stand
+
+        simulate = partial(stand, seconds=self.seconds)
+        return run_trial(self, "stand", simulate, seconds=self.seconds)
+
+
+@dataclass(frozen=True)
+class Drop(TrialOptions):
+    """Drop a robot onto its feet; report the impact and whether it stays up."""
+
+    height: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Height of the soles above the ground [m]; default: a tenth of the legs."""
+
+    def run(self) -> int:
+        """Simulate, print, write."""
+        from equipoise.simulation.trials import drop
+
+        simulate = partial(drop, height=self.height, seconds=self.seconds)
+        return run_trial(self, "drop", simulate, seconds=self.seconds)

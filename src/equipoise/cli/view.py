@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from equipoise.cli.console import print_notices, printable
-from equipoise.cli.interrupt import check_interrupt
+from equipoise.cli.console import check_interrupt, print_notices, printable
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -82,13 +81,11 @@ class Walk(RunOptions):
         from equipoise.gait.motion import solve
         from equipoise.simulation.walk import walk
 
-        def simulate(world: World, progress: Callable[[float], None]) -> Run:
+        def simulate(world: World, **how: Any) -> Run:
             robot = world.robot
             gait = fit_walk(robot, self.steps, adapt=self.adapt, **self._asked(world))
             motion = solve(robot, gait, dynamics_filter=not self.unfiltered)
-            return walk(
-                world, motion, engine=self.engine, dt=self.dt, progress=progress
-            )
+            return walk(world, motion, **how)
 
         mode: Mode = "servo" if self.servo else "position"
         return run_trial(self, "walk", simulate, mode=mode)

@@ -23,13 +23,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.dynamics.bodies import (
-    WORLD,
-    Body,
-    bodies_at,
-    check_state,
-    sole_point,
-)
+from equipoise.dynamics.bodies import WORLD, Body, bodies_at, check_state, sole_point
 from equipoise.dynamics.equations import EquationsOfMotion
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Sole

@@ -128,9 +128,7 @@ def _with_com_height(gait: Gait, height: float) -> Gait:
     before = gait.parameters
     origin = f"legs at most {100 * EXTENSION:g} % of straight"
     parameters = replace(
-        before,
-        com_height=height,
-        origins={**before.origins, "com_height": origin},
+        before, com_height=height, origins={**before.origins, "com_height": origin}
     )
     motion = plan_com(gait.footsteps, gait.phases, parameters, gait.polygons)
     return replace(gait, parameters=parameters, motion=motion)

@@ -18,8 +18,8 @@ from equipoise.gait.gait import Gait
 from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
+from equipoise.kinematics.frames import velocities
 from equipoise.kinematics.stance import sole_pose
-from equipoise.kinematics.velocities import velocities
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side

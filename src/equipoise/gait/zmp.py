@@ -11,7 +11,7 @@ from equipoise.arrays import Array
 from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.gait.parameters import SUPPORTS, Phase
 from equipoise.kinematics.com import centroidal_momentum, com
-from equipoise.kinematics.velocities import velocities
+from equipoise.kinematics.frames import velocities
 from equipoise.robot.anatomy.geometry import convex_hull, signed_distance
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
@@ -19,9 +19,7 @@ from equipoise.robot.parts import Side
 
 
 def zmp_knots(
-    footsteps: Footsteps,
-    phases: tuple[Phase, ...],
-    zmp_in_sole: Mapping[Side, Array],
+    footsteps: Footsteps, phases: tuple[Phase, ...], zmp_in_sole: Mapping[Side, Array]
 ) -> tuple[Array, Array, Array]:
     """Return a ZMP that stands still in single and moves linearly in double support.
 

@@ -9,16 +9,8 @@ import numpy as np
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.estimate import Estimate
-from equipoise.identification.statics import (
-    PER_LINK,
-    link_parameters,
-    links_with_mass,
-)
-from equipoise.robot.anatomy.geometry import (
-    link_shapes,
-    shape_is_known,
-    support_point,
-)
+from equipoise.identification.statics import PER_LINK, link_parameters, links_with_mass
+from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known, support_point
 from equipoise.robot.description import Link
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot

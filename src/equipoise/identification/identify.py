@@ -12,12 +12,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate, identifiability
-from equipoise.identification.identified import (
-    HeldOut,
-    Identified,
-    Reduction,
-    rms,
-)
+from equipoise.identification.identified import HeldOut, Identified, Reduction, rms
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,

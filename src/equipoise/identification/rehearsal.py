@@ -20,11 +20,7 @@ from equipoise.identification.identified import WIDTH_95
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.noise import SensorNoise, covariances, level_of_soles
 from equipoise.identification.one_thread import one_thread
-from equipoise.identification.prior import (
-    Prior,
-    PriorBelief,
-    prior_belief,
-)
+from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.statics import (
     FEET,
     PER_FOOT,

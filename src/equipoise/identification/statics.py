@@ -218,8 +218,7 @@ class Equations(NamedTuple):
 def equations(frames: StandingFrames, poses: MeasuredPoses) -> Equations:
     """Return the equations of measured poses."""
     return Equations(
-        balance_matrix(frames),
-        total_wrench(frames.sole_in_level, poses.wrenches),
+        balance_matrix(frames), total_wrench(frames.sole_in_level, poses.wrenches)
     )
 
 

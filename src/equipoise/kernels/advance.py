@@ -307,16 +307,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 load_state(program, state, block, g, scratch, t)
             if world.report == START:
                 write_row(
-                    program,
-                    world,
-                    points,
-                    monitor,
-                    outputs,
-                    0,
-                    block,
-                    scratch,
-                    raw,
-                    t,
+                    program, world, points, monitor, outputs, 0, block, scratch, raw, t
                 )
             peak = Lanes()
             for done in range(world.steps):

@@ -17,8 +17,7 @@ from typing import Any
 
 import warp as wp
 
-from equipoise.kernels.lane_matrices import make_lane_matrices
-from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.sincos import make_sincos
 
@@ -109,12 +108,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def gather(
-        program: Program,
-        g: int,
-        first: int,
-        last: int,
-        raw: wp.array3d[scalar],
-        t: int,
+        program: Program, g: int, first: int, last: int, raw: wp.array3d[scalar], t: int
     ) -> None:
         """Copy slots of the parents in their lanes to those of group g."""
         for i in range(width):

@@ -15,7 +15,10 @@ from typing import Any
 
 import warp as wp
 
-from equipoise.kernels.joints import (
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
+from equipoise.kernels.sincos import make_sincos
+from equipoise.kernels.tree import (
     CONTINUOUS,
     FLOATING,
     HELICAL,
@@ -23,9 +26,6 @@ from equipoise.kernels.joints import (
     REVOLUTE,
     SPHERICAL,
 )
-from equipoise.kernels.lanes import make_lanes
-from equipoise.kernels.once import once
-from equipoise.kernels.sincos import make_sincos
 
 # The slots: axes and origin of a body; mass × centre of mass; angular velocity and
 # velocity of the origin; linear momentum. Kernels reserve as many as they use.

@@ -22,17 +22,17 @@ from equipoise.kernels.bodies import (
     make_bodies,
     make_columns,
 )
-from equipoise.kernels.joints import (
+from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.once import once
+from equipoise.kernels.runtime import MODULE_OPTIONS
+from equipoise.kernels.tree import (
     CONTINUOUS,
     FLOATING,
     HELICAL,
     PRISMATIC,
     REVOLUTE,
+    DeviceTree,
 )
-from equipoise.kernels.lanes import make_lanes
-from equipoise.kernels.once import once
-from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.tree import DeviceTree
 
 
 def com(tree: DeviceTree, q: NDArray[Any]) -> NDArray[Any]:

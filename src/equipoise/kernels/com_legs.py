@@ -18,8 +18,7 @@ from typing import Any
 
 import warp as wp
 
-from equipoise.kernels.lane_matrices import make_lane_matrices
-from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.sincos import make_sincos

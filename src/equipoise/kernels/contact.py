@@ -325,11 +325,7 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def resolve(
-        points: Points,
-        k: int,
-        raw: wp.array3d[scalar],
-        work: wp.array3d[vec3],
-        t: int,
+        points: Points, k: int, raw: wp.array3d[scalar], work: wp.array3d[vec3], t: int
     ) -> int:
         status = work[k, STATUS, t]
         if status[0] == is_open:
@@ -357,11 +353,7 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def react(
-        points: Points,
-        k: int,
-        raw: wp.array3d[scalar],
-        work: wp.array3d[vec3],
-        t: int,
+        points: Points, k: int, raw: wp.array3d[scalar], work: wp.array3d[vec3], t: int
     ) -> None:
         against = points.number[k, SURFACE]
         if against == GROUND:

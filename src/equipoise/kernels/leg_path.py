@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import warp as wp
 
-from equipoise.kernels.com_legs import (
-    BASE,
-    NUMBERS,
-    QUALITY,
-    SLOTS,
-    make_com_legs,
-)
+from equipoise.kernels.com_legs import BASE, NUMBERS, QUALITY, SLOTS, make_com_legs
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import UNLIMITED, Floats

@@ -29,8 +29,7 @@ from equipoise.kernels.articulated import (
     make_articulated,
 )
 from equipoise.kernels.ground import make_ground
-from equipoise.kernels.lane_matrices import make_lane_matrices
-from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 
 # Why a robot was stopped.

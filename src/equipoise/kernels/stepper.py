@@ -31,9 +31,8 @@ from equipoise.kernels.articulated import (
 )
 from equipoise.kernels.contact import LANE, ROOT_GROUP, make_contact
 from equipoise.kernels.ground import make_ground
-from equipoise.kernels.lane_matrices import make_lane_matrices
 from equipoise.kernels.lane_state import make_lane_state
-from equipoise.kernels.lanes import make_lanes
+from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 
 # A step is tried again if contact would pull or an actuator go beyond its limit, but
@@ -172,12 +171,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
 
     @wp.func
     def push(
-        world: World,
-        k: int,
-        block: int,
-        time: Lanes,
-        raw: wp.array3d[scalar],
-        t: int,
+        world: World, k: int, block: int, time: Lanes, raw: wp.array3d[scalar], t: int
     ) -> None:
         # a step that the push begins or ends in gets its share
         lane = world.push_lane[k]

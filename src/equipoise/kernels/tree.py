@@ -17,7 +17,6 @@ import warp as wp
 from numpy.typing import NDArray
 
 from equipoise.kernels.bodies import make_bodies
-from equipoise.kernels.joints import SPHERICAL
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import (
@@ -35,7 +34,7 @@ class TreeArrays:
 
     Attributes:
         parent: Body that the joint is fixed to, shape (nbodies,).
-        kind: A number of :mod:`equipoise.kernels.joints`, shape (nbodies,).
+        kind: A number of :mod:`equipoise.kernels.tree`, shape (nbodies,).
         axis: Unit axis in joint coordinates, shape (nbodies, 3); unused by
             spherical and floating joints.
         pitch: Advance of helical joints [m/rad], shape (nbodies,).
@@ -254,3 +253,6 @@ def _rotation_with_z(axis: NDArray[np.float64]) -> NDArray[np.float64]:
     x = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(axis, x), axis])
+
+
+REVOLUTE, CONTINUOUS, PRISMATIC, HELICAL, SPHERICAL, FLOATING = range(6)

@@ -54,10 +54,7 @@ def check_target(device: str, dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def device_tree(
-    robot: Robot,
-    device: str,
-    numbers: np.dtype[Any],
-    only: Iterable[str] | None = None,
+    robot: Robot, device: str, numbers: np.dtype[Any], only: Iterable[str] | None = None
 ) -> DeviceTree:
     """Return a robot's tree on a device, uploading it at the first call.
 
@@ -91,8 +88,7 @@ def tree_arrays(robot: Robot, only: Iterable[str] | None = None) -> TreeArrays:
         robot: The robot.
         only: As for :func:`device_tree`.
     """
-    from equipoise.kernels.joints import FLOATING
-    from equipoise.kernels.tree import TreeArrays
+    from equipoise.kernels.tree import FLOATING, TreeArrays
 
     model = robot.model
     joints = [_kind_axis_pitch(joint) for joint in list(model.joints)[1:]]

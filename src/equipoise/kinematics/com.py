@@ -30,11 +30,7 @@ class ComAndJacobian(NamedTuple):
 
 
 def com(
-    robot: Robot,
-    q: ArrayLike,
-    *,
-    device: str = "cpu",
-    dtype: DTypeLike = np.float64,
+    robot: Robot, q: ArrayLike, *, device: str = "cpu", dtype: DTypeLike = np.float64
 ) -> Floats:
     """Return the centre of mass of the whole robot.
 
@@ -93,11 +89,7 @@ def com_velocity(
 
 
 def com_jacobian(
-    robot: Robot,
-    q: ArrayLike,
-    *,
-    device: str = "cpu",
-    dtype: DTypeLike = np.float64,
+    robot: Robot, q: ArrayLike, *, device: str = "cpu", dtype: DTypeLike = np.float64
 ) -> Floats:
     """Return the Jacobian J of the centre of mass, ċ = J v.
 
@@ -107,11 +99,7 @@ def com_jacobian(
 
 
 def com_and_jacobian(
-    robot: Robot,
-    q: ArrayLike,
-    *,
-    device: str = "cpu",
-    dtype: DTypeLike = np.float64,
+    robot: Robot, q: ArrayLike, *, device: str = "cpu", dtype: DTypeLike = np.float64
 ) -> ComAndJacobian:
     """Return the centre of mass and its Jacobian, computed together.
 

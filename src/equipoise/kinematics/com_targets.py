@@ -52,10 +52,7 @@ class ComTargets:
 
 
 def com_targets(
-    com: ArrayLike,
-    left: ArrayLike,
-    right: ArrayLike,
-    torso: ArrayLike | None = None,
+    com: ArrayLike, left: ArrayLike, right: ArrayLike, torso: ArrayLike | None = None
 ) -> ComTargets:
     """Return targets, checked. One pose or attitude stands for all points.
 

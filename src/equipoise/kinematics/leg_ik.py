@@ -337,11 +337,7 @@ def solve_leg(
     def hip_turned(axis: Vector) -> Vector:
         axis = turn(s5, sine5, cosine5, turn(s4, -sine4, cosine4, axis))
         p, q, r = turn(s6, sine6, cosine6, axis)
-        return (
-            a * p + b * q + c * r,
-            d * p + e * q + f * r,
-            g * p + h * q + i * r,
-        )
+        return (a * p + b * q + c * r, d * p + e * q + f * r, g * p + h * q + i * r)
 
     q1, q2, _ = two_turns(s1, s2, s3, hip_turned(s3), leg.hip_branch, arithmetic)
 

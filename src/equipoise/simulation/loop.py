@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.control.blocks import (
-    Controller,
-    Estimator,
-    OpenLoop,
-    Plant,
-    Reference,
-)
+from equipoise.control.blocks import Controller, Estimator, OpenLoop, Plant, Reference
 from equipoise.control.signals import (
     CheckedCommand,
     Command,
@@ -317,11 +311,7 @@ class ControlLoop:
             for part in Command._fields
         ]
         return Records(
-            trace,
-            self._targets,
-            Command(*rows),
-            self._measurements,
-            self._estimates,
+            trace, self._targets, Command(*rows), self._measurements, self._estimates
         )
 
 

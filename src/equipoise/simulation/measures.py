@@ -53,11 +53,6 @@ class Margin(NamedTuple):
     supported: NDArray[np.bool_]
 
 
-def total_force(forces: ArrayLike) -> Array:
-    """Return the sum of contact forces [N], shape (…, 3), of forces (…, nc, 3)."""
-    return np.asarray(_vectors(forces, "forces").sum(axis=-2))
-
-
 def zmp(positions: ArrayLike, forces: ArrayLike, normal: ArrayLike = UP) -> Zmp:
     """Return where contact forces have no moment along the ground (the CoP).
 
@@ -175,21 +170,6 @@ def foot_wrench(
         np.einsum("...ij,...j->...i", to_sole, force),
         np.einsum("...ij,...j->...i", to_sole, torque),
     )
-
-
-def wrench_in_frame(wrench: Wrench, transform_to_frame: ArrayLike) -> Wrench:
-    """Return the same wrench about the origin of another frame, in its axes.
-
-    Args:
-        wrench: In the frame where it is known, say the sole.
-        transform_to_frame: Maps coordinates of that frame to the wanted one, say sole
-            to world, shape (…, 4, 4).
-    """
-    transform = np.asarray(transform_to_frame, dtype=np.float64)
-    rotation, origin = transform[..., :3, :3], transform[..., :3, 3]
-    force = np.einsum("...ij,...j->...i", rotation, wrench.force)
-    torque = np.einsum("...ij,...j->...i", rotation, wrench.torque)
-    return Wrench(force, torque + np.cross(origin, force))
 
 
 def ankle_zmp(wrench_at_ankle: Wrench, ankle_height: float) -> Zmp:

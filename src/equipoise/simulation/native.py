@@ -14,12 +14,7 @@ from equipoise.arrays import Array
 from equipoise.control.signals import NO_BOXES, CheckedCommand, Command, State
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.engine import (
-    DivergedError,
-    Trace,
-    check_commands,
-    check_dt,
-)
+from equipoise.simulation.engine import DivergedError, Trace, check_commands, check_dt
 from equipoise.simulation.on_device import (
     check_every,
     make_rollout,

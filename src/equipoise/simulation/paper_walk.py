@@ -25,7 +25,7 @@ from equipoise.kinematics.ccg import solve_ccg, solve_constant_pelvis
 from equipoise.kinematics.com import com
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets
-from equipoise.kinematics.velocities import velocities
+from equipoise.kinematics.frames import velocities
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.contacts import Material
@@ -310,11 +310,7 @@ def _as_dict(done: PaperWalk) -> dict[str, Any]:
     for row in done.rows:
         table[row.key] = {
             "method": row.method,
-            "com_error_m": {
-                "mean": row.mean,
-                "max": row.largest,
-                "min": row.smallest,
-            },
+            "com_error_m": {"mean": row.mean, "max": row.largest, "min": row.smallest},
             "solver_com_error_m": row.solver_error,
             "zmp_inside_share": row.zmp_inside,
             "time_a_point_s": row.time_a_point,

@@ -10,25 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.control.signals import (
-    ImuReading,
-    Measurement,
-    State,
-    Support,
-    Target,
-)
+from equipoise.control.signals import ImuReading, Measurement, State, Support, Target
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
-from equipoise.log.run import Measured, Run
-from equipoise.log.surroundings import Block, Surroundings
+from equipoise.log.run import Block, Measured, Run, Surroundings
 from equipoise.robot.mesh import Mesh
 from equipoise.robot.parts import Side
 from equipoise.rotations import quaternion_from_rotation
 from equipoise.simulation.loop import Records
 from equipoise.simulation.measures import foot_wrench, zmp, zmp_margin
-from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.sensors import SensorSuite
-from equipoise.simulation.world import World
+from equipoise.simulation.world import Box, Wall, World
 
 # Fields of a target that are logged under their own names.
 PLANNED = ("com", "com_velocity", "com_acceleration", "dcm", "zmp")

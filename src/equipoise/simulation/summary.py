@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.log.run import Event, Run
-from equipoise.simulation.fall_cause import fall_cause
+from equipoise.simulation.falling import fall_cause
 from equipoise.simulation.world import World
 
 PACKAGES = ("equipoise", "numpy", "pin", "warp-lang", "mujoco")

@@ -12,9 +12,8 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.batch import tree_arrays
 from equipoise.simulation.actuation import Actuation, mode_number
-from equipoise.simulation.obstacles import Box, Wall
 from equipoise.simulation.variation import Variation
-from equipoise.simulation.world import World
+from equipoise.simulation.world import Box, Wall, World
 
 if TYPE_CHECKING:
     from equipoise.kernels.ground import GroundArrays
@@ -94,7 +93,7 @@ def world_arrays(
 
 def _with_boxes(world: World) -> TreeArrays:
     """Return the robot's tree with a floating body for each box."""
-    from equipoise.kernels.joints import FLOATING
+    from equipoise.kernels.tree import FLOATING
 
     tree = tree_arrays(world.robot)
     count, robot = len(world.boxes), world.robot
@@ -124,7 +123,7 @@ def _actuators(
 ) -> dict[int, Array]:
     """Return parameters of joints; those of the base and of boxes are never used."""
     from equipoise.kernels import articulated as slot
-    from equipoise.kernels.joints import SPHERICAL
+    from equipoise.kernels.tree import SPHERICAL
 
     def rows(*columns: Array) -> Array:
         lead = np.broadcast_shapes(*(column.shape[:-1] for column in columns))

@@ -16,8 +16,8 @@ from runs import GRAVITY, swaying
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.frames import velocities
 from equipoise.kinematics.stance import sole_pose
-from equipoise.kinematics.velocities import velocities
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings import replay
 from equipoise.log.recordings.leg_odometry import stance_is_left

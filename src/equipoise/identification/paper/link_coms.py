@@ -260,11 +260,7 @@ def planar_right(
 
 
 def planar_from_com(
-    chain: Chain,
-    theta_b: float,
-    theta_c: float,
-    com_b: ArrayLike,
-    com_c: ArrayLike,
+    chain: Chain, theta_b: float, theta_c: float, com_b: ArrayLike, com_c: ArrayLike
 ) -> PlanarComs:
     """Return the links' CoMs where the robot's CoM is known a priori, without sensors.
 

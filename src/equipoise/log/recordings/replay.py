@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
-from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.frames import frame_pose, velocities
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import hull_margins
-from equipoise.kinematics.velocities import velocities
 from equipoise.log.recordings.leg_odometry import (
     as_poses,
     estimated_base,

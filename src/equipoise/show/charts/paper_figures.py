@@ -257,9 +257,7 @@ def _draw_panels(drawn: Figure, charts: Sequence[Chart]) -> None:
         names = [(line.style, line.label) for line in chart.series if line.named]
         if names != said:  # the same as above goes without saying
             _legend(
-                drawn,
-                axes,
-                [(_handle(style), label) for style, label in names[::-1]],
+                drawn, axes, [(_handle(style), label) for style, label in names[::-1]]
             )
         said = names
         if row < len(charts) - 1:

@@ -144,9 +144,7 @@ def check_count(runs: int) -> None:
 
 
 def open_subject(
-    what: What,
-    robot: Robot | None = None,
-    settings: Path | None = None,
+    what: What, robot: Robot | None = None, settings: Path | None = None
 ) -> Run | Robot:
     """Return the run or robot that is meant.
 
