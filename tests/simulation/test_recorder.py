@@ -5,7 +5,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
-from equipoise.log.run import Surroundings
+from equipoise.log.surroundings import Surroundings
 from equipoise.robot.mesh import triangle_normals
 from equipoise.simulation.recorder import ground_mesh
 from equipoise.simulation.world import Box, Wall

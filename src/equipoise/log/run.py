@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.folder import plain_summary, write_run
+from equipoise.log.surroundings import Surroundings
 from equipoise.notebook import html_table
-from equipoise.robot.mesh import Mesh
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -27,32 +27,6 @@ REFERENCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 COMMANDS = ("position", "velocity", "torque")
 BASE_DOF = 6
 FootSensorPlace = Literal["sole", "ankle"]
-
-
-class Block(NamedTuple):
-    """A block: its centre [m] and quaternion xyzw, (7,); edge lengths [m], (3,)."""
-
-    pose: Array
-    size: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Surroundings:
-    """Surroundings of a robot.
-
-    Attributes:
-        ground: Ground around its path, in the world; None where it is not known.
-        walls: Blocks that stay.
-        boxes: Blocks that can be pushed, where they were at the start.
-    """
-
-    ground: Mesh | None = None
-    walls: tuple[Block, ...] = field(default_factory=tuple)
-    boxes: tuple[Block, ...] = field(default_factory=tuple)
-
-    def __bool__(self) -> bool:
-        """Whether there is anything."""
-        return bool(self.ground or self.walls or self.boxes)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from equipoise.arrays import Array
 from equipoise.control.signals import ImuReading, Measurement, State, Support, Target
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
-from equipoise.log.run import Block, Measured, Run, Surroundings
+from equipoise.log.run import Measured, Run
+from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.mesh import Mesh
 from equipoise.robot.parts import Side
 from equipoise.rotations import quaternion_from_rotation

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from runs import joints_only, swaying
 
-from equipoise.log.run import Block, Surroundings
+from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.load import load
 from equipoise.robot.mesh import Mesh
 from equipoise.show.pages.report import report

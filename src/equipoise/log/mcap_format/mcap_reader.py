@@ -30,7 +30,8 @@ from equipoise.log.mcap_format.static_messages import (
     logged_surroundings,
 )
 from equipoise.log.mcap_format.streams import ARROW_SCALE, JOINT_FIELDS, KINDS
-from equipoise.log.run import Event, Measured, Run, Surroundings
+from equipoise.log.run import Event, Measured, Run
+from equipoise.log.surroundings import Surroundings
 from equipoise.robot.joint_coordinates import (
     BASE_Q,
     BASE_V,

@@ -22,7 +22,7 @@ from equipoise.log.mcap_format.topics import (
     imu_frame,
     sole_frame,
 )
-from equipoise.log.run import Block, Surroundings
+from equipoise.log.surroundings import Block, Surroundings
 from equipoise.robot.assemble import assemble
 from equipoise.robot.formats.export import to_urdf
 from equipoise.robot.formats.settings import Settings, parse_settings

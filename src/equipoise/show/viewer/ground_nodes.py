@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.log.run import Surroundings
+from equipoise.log.surroundings import Surroundings
 from equipoise.robot.description import Colour
 from equipoise.robot.mesh import Mesh, join_meshes
 from equipoise.show.charts.chart import thin_path
