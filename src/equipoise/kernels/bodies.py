@@ -18,15 +18,9 @@ import warp as wp
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.sincos import make_sincos
-from equipoise.kernels.tree import (
-    CONTINUOUS,
-    FLOATING,
-    HELICAL,
-    PRISMATIC,
-    REVOLUTE,
-    SPHERICAL,
-)
 
+# Joint kinds as kernels number them.
+REVOLUTE, CONTINUOUS, PRISMATIC, HELICAL, SPHERICAL, FLOATING = range(6)
 # The slots: axes and origin of a body; mass × centre of mass; angular velocity and
 # velocity of the origin; linear momentum. Kernels reserve as many as they use.
 X, Y, Z, ORIGIN, MOMENT, OMEGA, VELOCITY, MOMENTUM = range(8)

@@ -11,10 +11,15 @@ import warp as wp
 from numpy.typing import NDArray
 
 from equipoise.kernels.bodies import (
+    CONTINUOUS,
+    FLOATING,
+    HELICAL,
     MOMENT,
     MOMENTUM,
     OMEGA,
     ORIGIN,
+    PRISMATIC,
+    REVOLUTE,
     VELOCITY,
     X,
     Y,
@@ -25,14 +30,7 @@ from equipoise.kernels.bodies import (
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.tree import (
-    CONTINUOUS,
-    FLOATING,
-    HELICAL,
-    PRISMATIC,
-    REVOLUTE,
-    DeviceTree,
-)
+from equipoise.kernels.tree import DeviceTree
 
 
 def com(tree: DeviceTree, q: NDArray[Any]) -> NDArray[Any]:

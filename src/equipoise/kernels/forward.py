@@ -20,12 +20,12 @@ from equipoise.kernels.articulated import (
     Z,
     make_articulated,
 )
+from equipoise.kernels.bodies import FLOATING
 from equipoise.kernels.lane_state import make_lane_state, state_in_lanes
 from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import lock, once
 from equipoise.kernels.program import Floats, LaneProgram, by_block, working_memory
 from equipoise.kernels.runtime import MODULE_OPTIONS, launch, thread_count
-from equipoise.kernels.tree import FLOATING
 
 
 def forward_dynamics(

@@ -37,10 +37,10 @@ from equipoise.kernels.articulated import (
     Z,
     make_articulated,
 )
+from equipoise.kernels.bodies import CONTINUOUS, FLOATING
 from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.program import Floats, LaneProgram
-from equipoise.kernels.tree import CONTINUOUS, FLOATING
 
 STATES = 7
 (S_JOINT, S_ANCHOR, S_POSITION, S_QUATERNION, S_QUATERNION_W, S_VELOCITY, S_OMEGA) = (

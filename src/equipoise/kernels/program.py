@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from equipoise.errors import EquipoiseError
 from equipoise.kernels import articulated as at
 from equipoise.kernels.articulated import FREE, HINGE, SLOTS, make_articulated
+from equipoise.kernels.bodies import CONTINUOUS, FLOATING, HELICAL, PRISMATIC, SPHERICAL
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import lane_width
@@ -22,16 +23,7 @@ from equipoise.kernels.schedule import (
     limbs_side_by_side,
     robots_side_by_side,
 )
-from equipoise.kernels.tree import (
-    CONTINUOUS,
-    FLOATING,
-    HELICAL,
-    PRISMATIC,
-    SPHERICAL,
-    TreeArrays,
-    in_kernel_axes,
-    turned_inertias,
-)
+from equipoise.kernels.tree import TreeArrays, in_kernel_axes, turned_inertias
 
 Floats = NDArray[np.floating[Any]]
 SideBySide = Literal["limbs", "robots"]

@@ -17,6 +17,7 @@ import warp as wp
 
 from equipoise.errors import ShapeError
 from equipoise.kernels.advance import ALL, MOTION, START
+from equipoise.kernels.bodies import FLOATING
 from equipoise.kernels.contact import WORK
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.lane_state import state_in_lanes
@@ -33,7 +34,7 @@ from equipoise.kernels.program import (
 from equipoise.kernels.rows import BASE_DOF, OUTPUTS, Rows, make_rows
 from equipoise.kernels.runtime import Recorded, record, thread_count
 from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
-from equipoise.kernels.tree import FLOATING, TreeArrays
+from equipoise.kernels.tree import TreeArrays
 from equipoise.kernels.watch import Watch
 
 PARTS = ("position", "velocity", "torque")

@@ -10,11 +10,11 @@ import warp as wp
 from numpy.typing import NDArray
 
 from equipoise.kernels.advance import make_advance
+from equipoise.kernels.bodies import FLOATING
 from equipoise.kernels.contact import GROUND, STATE
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats, LaneProgram, by_block, zeros_by_block
 from equipoise.kernels.stepper import TRIES
-from equipoise.kernels.tree import FLOATING
 
 Ints = NDArray[np.int32]
 

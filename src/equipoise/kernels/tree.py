@@ -16,7 +16,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from equipoise.kernels.bodies import make_bodies
+from equipoise.kernels.bodies import SPHERICAL, make_bodies
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import (
@@ -34,7 +34,7 @@ class TreeArrays:
 
     Attributes:
         parent: Body that the joint is fixed to, shape (nbodies,).
-        kind: A number of :mod:`equipoise.kernels.tree`, shape (nbodies,).
+        kind: A number of :mod:`equipoise.kernels.bodies`, shape (nbodies,).
         axis: Unit axis in joint coordinates, shape (nbodies, 3); unused by
             spherical and floating joints.
         pitch: Advance of helical joints [m/rad], shape (nbodies,).
@@ -253,6 +253,3 @@ def _rotation_with_z(axis: NDArray[np.float64]) -> NDArray[np.float64]:
     x = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(axis, x), axis])
-
-
-REVOLUTE, CONTINUOUS, PRISMATIC, HELICAL, SPHERICAL, FLOATING = range(6)

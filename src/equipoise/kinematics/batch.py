@@ -88,7 +88,8 @@ def tree_arrays(robot: Robot, only: Iterable[str] | None = None) -> TreeArrays:
         robot: The robot.
         only: As for :func:`device_tree`.
     """
-    from equipoise.kernels.tree import FLOATING, TreeArrays
+    from equipoise.kernels.bodies import FLOATING
+    from equipoise.kernels.tree import TreeArrays
 
     model = robot.model
     joints = [_kind_axis_pitch(joint) for joint in list(model.joints)[1:]]
@@ -116,7 +117,7 @@ def tree_arrays(robot: Robot, only: Iterable[str] | None = None) -> TreeArrays:
 
 def _kind_axis_pitch(joint: pin.JointModel) -> tuple[int, Any, float]:
     """Read kind, axis and pitch [m/rad] off a joint's motion subspace."""
-    from equipoise.kernels import joints
+    from equipoise.kernels import bodies
 
     data = joint.createData()
     lone = pin.Model()
@@ -125,17 +126,17 @@ def _kind_axis_pitch(joint: pin.JointModel) -> tuple[int, Any, float]:
     subspace = np.asarray(data.S).reshape(6, -1)
     match (joint.nq, joint.nv):
         case (7, 6):
-            return joints.FLOATING, np.zeros(3), 0.0
+            return bodies.FLOATING, np.zeros(3), 0.0
         case (4, 3):
-            return joints.SPHERICAL, np.zeros(3), 0.0
+            return bodies.SPHERICAL, np.zeros(3), 0.0
         case (2, 1):
-            return joints.CONTINUOUS, subspace[3:, 0], 0.0
+            return bodies.CONTINUOUS, subspace[3:, 0], 0.0
         case (1, 1):
             linear, axis = subspace[:3, 0], subspace[3:, 0]
             if not axis.any():
-                return joints.PRISMATIC, linear, 0.0
+                return bodies.PRISMATIC, linear, 0.0
             pitch = float(linear @ axis)
-            return (joints.HELICAL if pitch else joints.REVOLUTE), axis, pitch
+            return (bodies.HELICAL if pitch else joints.REVOLUTE), axis, pitch
     raise EquipoiseError(
         f"joint model '{joint.shortname()}' is not supported in batches"
     )

@@ -177,8 +177,8 @@ def _leg_arrays(
 
     Bodies are placed as the robot's workspace has them.
     """
+    from equipoise.kernels.bodies import PRISMATIC
     from equipoise.kernels.leg_path import LegArrays
-    from equipoise.kernels.tree import PRISMATIC
 
     model, data = robot.model, robot.data
     carrier = _carriers(robot, chains)

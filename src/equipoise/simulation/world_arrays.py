@@ -93,7 +93,7 @@ def world_arrays(
 
 def _with_boxes(world: World) -> TreeArrays:
     """Return the robot's tree with a floating body for each box."""
-    from equipoise.kernels.tree import FLOATING
+    from equipoise.kernels.bodies import FLOATING
 
     tree = tree_arrays(world.robot)
     count, robot = len(world.boxes), world.robot
@@ -123,7 +123,7 @@ def _actuators(
 ) -> dict[int, Array]:
     """Return parameters of joints; those of the base and of boxes are never used."""
     from equipoise.kernels import articulated as slot
-    from equipoise.kernels.tree import SPHERICAL
+    from equipoise.kernels.bodies import SPHERICAL
 
     def rows(*columns: Array) -> Array:
         lead = np.broadcast_shapes(*(column.shape[:-1] for column in columns))
