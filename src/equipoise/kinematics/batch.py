@@ -136,7 +136,7 @@ def _kind_axis_pitch(joint: pin.JointModel) -> tuple[int, Any, float]:
             if not axis.any():
                 return bodies.PRISMATIC, linear, 0.0
             pitch = float(linear @ axis)
-            return (bodies.HELICAL if pitch else joints.REVOLUTE), axis, pitch
+            return (bodies.HELICAL if pitch else bodies.REVOLUTE), axis, pitch
     raise EquipoiseError(
         f"joint model '{joint.shortname()}' is not supported in batches"
     )
