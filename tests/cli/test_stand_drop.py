@@ -589,7 +589,7 @@ def test_closed_error_output_is_no_error(tmp_path: Path) -> None:
         (["stand", "itu-biped", "--payload", "torso=1e300"], "at most 100000 kg"),
         (["stand", "itu-biped", "--seconds", "1e300"], "at most 86400 s"),
         (["stand", "itu-biped", "--terrain", "stairs:0.1,0.3,5,0"], "cannot stand on"),
-        (["stand", "itu-biped", "--terrain", "field"], "figures are missing"),
+        (["stand", "itu-biped", "--terrain", "field"], "numbers are missing"),
     ],
 )
 def test_what_cannot_be_is_refused(words: list[str], named: str, say: Say) -> None:

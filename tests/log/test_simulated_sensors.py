@@ -101,7 +101,7 @@ def simulated(
         estimator=Guess() if estimator else None,
     )
     loop.run(round(seconds / engine.dt))
-    return make_run(WORLD, loop.records(), summary={}, sensors=suite), suite
+    return make_run(WORLD, loop.records(), suite), suite
 
 
 def assert_alike(found: Recording, other: Recording) -> None:
