@@ -9,12 +9,17 @@ from typing import Any
 import warp as wp
 
 from equipoise.kernels.articulated import (
+    AXIS,
+    BIAS,
+    BIAS_TURN,
     BUSY,
     FREE,
     JOINT,
     KIND,
     LINKS,
     POSITION,
+    QUATERNION,
+    QUATERNION_W,
     make_articulated,
 )
 from equipoise.kernels.contact import (
@@ -66,7 +71,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     Program, place = tree.Program, tree.place
     stepper = make_stepper(scalar, width, effect)
     World, Commands, Points = stepper.World, stepper.Commands, stepper.Points
-    step, size_of = stepper.step, stepper.size_of
+    step, size_of, drift = stepper.step, stepper.size_of, stepper.drift
     take_commands = stepper.take_commands
     contact = make_contact(scalar, width)
     arm_of, get = contact.arm_of, contact.get
@@ -147,9 +152,15 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         t: int,
     ) -> None:
         """Write states; with them, if asked for, contacts and CoM."""
+        # free bodies half a step back, where their velocities are
         for g in range(program.groups):
+            if program.table[g, KIND] == FREE:
+                scratch[g, AXIS, t] = scratch[g, POSITION, t]
+                scratch[g, BIAS, t] = scratch[g, QUATERNION, t]
+                scratch[g, BIAS_TURN, t] = scratch[g, QUATERNION_W, t]
+                drift(g, scalar(-0.5) * world.dt, scratch, t)
             if world.report != MOTION or program.table[g, KIND] == FREE:
-                place(program, g, scratch, raw, t)
+                place(program, g, world.dt, scratch, raw, t)
         written = Mask()
         for i in range(width):
             if is_written(world, monitor, robot_of(program, block, i)):
@@ -208,6 +219,11 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                         outputs.torque[row, robot, joint] = scalar(0.0)
                     for k in range(outputs.force.shape[2]):
                         outputs.force[row, robot, k] = vec3()
+        for g in range(program.groups):
+            if program.table[g, KIND] == FREE:
+                scratch[g, POSITION, t] = scratch[g, AXIS, t]
+                scratch[g, QUATERNION, t] = scratch[g, BIAS, t]
+                scratch[g, QUATERNION_W, t] = scratch[g, BIAS_TURN, t]
 
     @wp.func
     def assess_row(

@@ -22,28 +22,29 @@ from equipoise.kernels.once import once
 from equipoise.kernels.sincos import make_sincos
 
 # Slots of working memory. First what children need of their parent: axes; origin from
-# the base's; angular velocity; velocity of the point at the base's origin.
-X, Y, Z, ORIGIN, OMEGA, VELOCITY = range(6)
+# the base's; angular velocity; velocity of the point at the base's origin; both half a
+# step later, as the last accelerations foretell.
+X, Y, Z, ORIGIN, OMEGA, VELOCITY, MIDWAY_OMEGA, MIDWAY_VELOCITY = range(8)
 # Motion of the joint for unit speed, and acceleration that speeds alone cause.
-AXIS, TURN, BIAS, BIAS_TURN = range(6, 10)
+AXIS, TURN, BIAS, BIAS_TURN = range(8, 12)
 # Articulated inertia: diagonal and off-diagonal of the linear block, rows of the mixed
 # block, diagonal and off-diagonal of the angular block; and the force with it.
-MASS, MASS_OFF, MIXED_X, MIXED_Y, MIXED_Z, INERTIA, INERTIA_OFF = range(10, 17)
-FORCE, MOMENT = 17, 18
+MASS, MASS_OFF, MIXED_X, MIXED_Y, MIXED_Z, INERTIA, INERTIA_OFF = range(12, 19)
+FORCE, MOMENT = 19, 20
 # Inertia × joint motion; spatial acceleration.
-HANDLE, HANDLE_TURN, ACCELERATION, SPIN = range(19, 23)
+HANDLE, HANDLE_TURN, ACCELERATION, SPIN = range(21, 25)
 # Rows: position, velocity, acceleration of the joint; inverse of its inertia, its
 # generalised force, acceleration that is prescribed.
-JOINT, SOLUTION = 23, 24
+JOINT, SOLUTION = 25, 26
 # Rows: torque of the actuator, its part that follows the acceleration, other torques;
 # at which limit the actuator is held, part of others that follows the acceleration,
 # damping of bristles that slip; friction, and its part; (friction's anchor, -, -).
-TORQUES, FORCED, SLIP, ANCHOR = range(25, 29)
+TORQUES, FORCED, SLIP, ANCHOR = range(27, 31)
 # Free bodies: position, vector part, (scalar part, -, -) of the quaternion.
-POSITION, QUATERNION, QUATERNION_W = range(29, 32)
+POSITION, QUATERNION, QUATERNION_W = range(31, 34)
 # Position, velocity and torque that joints are commanded.
-COMMAND = 32
-SLOTS = 33
+COMMAND = 34
+SLOTS = 35
 
 # What is known of a group for good, in three tables. Geometry, the same for all robots:
 # columns of the rotation to the parent; place in the parent; (turn, slide, -).
@@ -75,7 +76,7 @@ PARENT_GROUP, PARENT_LANE, BUSY, Q_AT, V_AT, ENDLESS = range(6)
 def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     """Return the struct ``Program`` and the sweeps over its groups.
 
-    - ``place(program, g, scratch, raw, t)``: axes, origin, velocity, joint motion
+    - ``place(program, g, dt, scratch, raw, t)``: axes, origin, velocities, joint motion
     - ``weigh(program, g, b, gravity, scratch, t)``: inertia and force of the bodies
     - ``handle(g, scratch, t)``: inertia × joint motion, returns the joint's inertia
     - ``hand_down(program, g, u, scratch, raw, t)``: what is left of inertia and force
@@ -94,6 +95,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     symmetric_times, off, off_both = m.symmetric_times, m.off, m.off_both
     all_rows, invert = m.all_rows, m.invert
     sincos = make_sincos(scalar, width).function
+    half = scalar(0.5)
     one = scalar(1.0)
     two = scalar(2.0)
 
@@ -160,7 +162,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def place_hinge(
-        program: Program, g: int, scratch: wp.array3d[Lanes3], t: int
+        program: Program, g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int
     ) -> None:
         parent = program.table[g, PARENT]
         x = scratch[parent, X, t]
@@ -180,13 +182,18 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         origin = scratch[parent, ORIGIN, t] + shift + scale(joint[0], slide)
         turn = scale(moves[0], axis)
         motion = cross(origin, turn) + slide
-        omega = scratch[parent, OMEGA, t]
-        velocity = scratch[parent, VELOCITY, t]
-        rate = scale(joint[1], motion)
-        spin = scale(joint[1], turn)
         scratch[g, ORIGIN, t] = origin
-        scratch[g, OMEGA, t] = omega + spin
-        scratch[g, VELOCITY, t] = velocity + rate
+        scratch[g, OMEGA, t] = scratch[parent, OMEGA, t] + scale(joint[1], turn)
+        velocity = scratch[parent, VELOCITY, t]
+        scratch[g, VELOCITY, t] = velocity + scale(joint[1], motion)
+        # forces that velocities cause are those midway through the step
+        midway = joint[1] + half * dt * joint[2]
+        omega = scratch[parent, MIDWAY_OMEGA, t]
+        velocity = scratch[parent, MIDWAY_VELOCITY, t]
+        rate = scale(midway, motion)
+        spin = scale(midway, turn)
+        scratch[g, MIDWAY_OMEGA, t] = omega + spin
+        scratch[g, MIDWAY_VELOCITY, t] = velocity + rate
         scratch[g, AXIS, t] = motion
         scratch[g, TURN, t] = turn
         scratch[g, BIAS, t] = cross(omega, rate) + cross(velocity, spin)
@@ -196,6 +203,7 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
     def place(
         program: Program,
         g: int,
+        dt: scalar,
         scratch: wp.array3d[Lanes3],
         raw: wp.array3d[scalar],
         t: int,
@@ -204,8 +212,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
             place_free(g, scratch, t)
             return
         if program.table[g, ALIGNED] == 0:
-            gather(program, g, X, VELOCITY, raw, t)
-        place_hinge(program, g, scratch, t)
+            gather(program, g, X, MIDWAY_VELOCITY, raw, t)
+        place_hinge(program, g, dt, scratch, t)
 
     @wp.func
     def weigh(
@@ -254,8 +262,8 @@ def make_articulated(scalar: Any, width: int) -> SimpleNamespace:
         scratch[g, MIXED_Z, t] = wp.matrix_from_rows(h[1], -h[0], none)
         scratch[g, INERTIA, t] = inertia
         scratch[g, INERTIA_OFF, t] = inertia_off
-        omega = scratch[g, OMEGA, t]
-        velocity = scratch[g, VELOCITY, t]
+        omega = scratch[g, MIDWAY_OMEGA, t]
+        velocity = scratch[g, MIDWAY_VELOCITY, t]
         push = scale(mass, velocity) + cross(omega, h)
         spin = symmetric_times(inertia, inertia_off, omega) + cross(h, velocity)
         force = cross(omega, push)

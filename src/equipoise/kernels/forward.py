@@ -78,7 +78,7 @@ def prepare(
         inputs = [
             program.struct,
             gravity,
-            by_block(state_in_lanes(program, q, v), lanes.Lanes3, device),
+            by_block(state_in_lanes(program, q, v, 0.0), lanes.Lanes3, device),
             by_block(program.in_lanes(given), lanes.Lanes3, device),
             scratch,
             raw,
@@ -116,7 +116,7 @@ def _make_kernel(scalar: Any, width: int) -> wp.Kernel:
         for block in range(t, state.shape[0], scratch.shape[2]):
             for g in range(program.groups):
                 load_state(program, state, block, g, scratch, t)
-                place(program, g, scratch, raw, t)
+                place(program, g, scalar(0.0), scratch, raw, t)
                 weigh(program, g, 0, gravity, scratch, t)
             x = scratch[0, X, t]
             y = scratch[0, Y, t]

@@ -1,8 +1,13 @@
 """States in lanes: laid out from configurations, kept between launches, read out again.
 
-Between launches a group is described by seven vectors. Joints: (position, velocity, -),
+Between launches a group is described by nine vectors. Joints: (position, velocity, acceleration),
 (anchor of friction, -, -). Free bodies: position, vector part of the quaternion, (its
-scalar part, -, -), velocity, angular velocity, all in world axes.
+scalar part, -, -), velocity, angular velocity, and both as they are expected midway
+through the next step, all in world axes.
+
+Free bodies are kept half a step ahead of their velocities, and put back where they are
+read out: so a step is a drift by half of it, a change of velocity, and a drift by the
+other half, which keeps energy and momentum (leapfrog, of second order in flight).
 """
 
 # Kernel bodies are in Warp's own language, which mypy misreads.
@@ -23,6 +28,8 @@ from equipoise.kernels.articulated import (
     JOINT,
     KIND,
     LINKS,
+    MIDWAY_OMEGA,
+    MIDWAY_VELOCITY,
     OMEGA,
     POSITION,
     Q_AT,
@@ -42,19 +49,28 @@ from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 from equipoise.kernels.program import Floats, LaneProgram
 
-STATES = 7
-(S_JOINT, S_ANCHOR, S_POSITION, S_QUATERNION, S_QUATERNION_W, S_VELOCITY, S_OMEGA) = (
-    range(STATES)
-)
+STATES = 9
+(
+    S_JOINT,
+    S_ANCHOR,
+    S_POSITION,
+    S_QUATERNION,
+    S_QUATERNION_W,
+    S_VELOCITY,
+    S_OMEGA,
+    S_MIDWAY_VELOCITY,
+    S_MIDWAY_OMEGA,
+) = range(STATES)
 
 
-def state_in_lanes(program: LaneProgram, q: Floats, v: Floats) -> Floats:
+def state_in_lanes(program: LaneProgram, q: Floats, v: Floats, dt: float) -> Floats:
     """Return states, shape (blocks, groups, STATES × 3, width).
 
     Args:
         program: The tree in lanes.
         q: Configurations, shape (n, nq).
         v: Velocities, shape (n, nv).
+        dt: Time step [s].
     """
     tree = program.tree
     table = np.zeros((len(q), len(tree.parent), STATES, 3))
@@ -63,11 +79,14 @@ def state_in_lanes(program: LaneProgram, q: Floats, v: Floats) -> Floats:
         at_q, at_v = tree.idx_q[body], tree.idx_v[body]
         xyzw = q[:, at_q + 3 : at_q + 7]
         turn = rotations(xyzw)
-        table[:, body, S_POSITION] = q[:, at_q : at_q + 3]
-        table[:, body, S_QUATERNION] = xyzw[:, :3]
-        table[:, body, S_QUATERNION_W, 0] = xyzw[:, 3]
-        table[:, body, S_VELOCITY] = turned(turn, v[:, at_v : at_v + 3])
-        table[:, body, S_OMEGA] = turned(turn, v[:, at_v + 3 : at_v + 6])
+        velocity = turned(turn, v[:, at_v : at_v + 3])
+        omega = turned(turn, v[:, at_v + 3 : at_v + 6])
+        ahead = turned_on(xyzw, 0.5 * dt * omega)
+        table[:, body, S_POSITION] = q[:, at_q : at_q + 3] + 0.5 * dt * velocity
+        table[:, body, S_QUATERNION] = ahead[:, :3]
+        table[:, body, S_QUATERNION_W, 0] = ahead[:, 3]
+        table[:, body, S_VELOCITY] = table[:, body, S_MIDWAY_VELOCITY] = velocity
+        table[:, body, S_OMEGA] = table[:, body, S_MIDWAY_OMEGA] = omega
     hinges = np.flatnonzero(tree.kind != FLOATING)
     angle = q[:, tree.idx_q[hinges]]
     endless = tree.kind[hinges] == CONTINUOUS
@@ -88,6 +107,16 @@ def rotations(xyzw: Floats) -> Floats:
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
     ]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def turned_on(xyzw: Floats, angle: Floats) -> Floats:
+    """Return unit quaternions (n, 4) turned on by rotation vectors (n, 3) [rad]."""
+    size = np.linalg.norm(0.5 * angle, axis=1, keepdims=True)
+    x, w = 0.5 * angle * np.sinc(size / np.pi), np.cos(size)
+    vector, real = xyzw[:, :3], xyzw[:, 3:]
+    turned_vector = w * vector + real * x + np.cross(x, vector)
+    turned_real = w * real - (x * vector).sum(axis=1, keepdims=True)
+    return np.concatenate([turned_vector, turned_real], axis=1)
 
 
 def turned(rotation: Floats, vector: Floats) -> Floats:
@@ -138,6 +167,8 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
             scratch[g, QUATERNION_W, t] = state[block, g, S_QUATERNION_W]
             scratch[g, VELOCITY, t] = state[block, g, S_VELOCITY]
             scratch[g, OMEGA, t] = state[block, g, S_OMEGA]
+            scratch[g, MIDWAY_VELOCITY, t] = state[block, g, S_MIDWAY_VELOCITY]
+            scratch[g, MIDWAY_OMEGA, t] = state[block, g, S_MIDWAY_OMEGA]
         else:
             scratch[g, JOINT, t] = state[block, g, S_JOINT]
             scratch[g, ANCHOR, t] = state[block, g, S_ANCHOR]
@@ -157,6 +188,8 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
             state[block, g, S_QUATERNION_W] = scratch[g, QUATERNION_W, t]
             state[block, g, S_VELOCITY] = scratch[g, VELOCITY, t]
             state[block, g, S_OMEGA] = scratch[g, OMEGA, t]
+            state[block, g, S_MIDWAY_VELOCITY] = scratch[g, MIDWAY_VELOCITY, t]
+            state[block, g, S_MIDWAY_OMEGA] = scratch[g, MIDWAY_OMEGA, t]
         else:
             state[block, g, S_JOINT] = scratch[g, JOINT, t]
             state[block, g, S_ANCHOR] = scratch[g, ANCHOR, t]
@@ -194,6 +227,12 @@ def make_lane_state(scalar: Any, width: int) -> SimpleNamespace:
             )
             scratch[g, OMEGA, t] = in_lane(
                 scratch[g, OMEGA, t], state[block, g, S_OMEGA], lane
+            )
+            scratch[g, MIDWAY_VELOCITY, t] = in_lane(
+                scratch[g, MIDWAY_VELOCITY, t], state[block, g, S_MIDWAY_VELOCITY], lane
+            )
+            scratch[g, MIDWAY_OMEGA, t] = in_lane(
+                scratch[g, MIDWAY_OMEGA, t], state[block, g, S_MIDWAY_OMEGA], lane
             )
         else:
             scratch[g, JOINT, t] = in_lane(

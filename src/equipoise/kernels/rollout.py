@@ -123,6 +123,7 @@ class Rollout:
             threads: Threads of the CPU, among which robots are shared out.
         """
         self.robots, self._nq, self._scalar, self._device = robots, nq, scalar, device
+        self._dt = dt
         self.program = make_program(
             tree, scalar, device, side_by_side, actuators, inertias
         )
@@ -153,7 +154,7 @@ class Rollout:
         self._nothing_added = self._added(np.zeros((1, tree.nv)))
         nothing = np.zeros((robots, nq)), np.zeros((robots, tree.nv))
         self._state = by_block(
-            state_in_lanes(self.program, *nothing), self._lanes3, device
+            state_in_lanes(self.program, *nothing, dt), self._lanes3, device
         )
         self.watch = Watch(self._kernels, robots, scalar, device)
         self.rows = self._make_rows(1)
@@ -211,7 +212,8 @@ class Rollout:
             held: Positions that actuators hold until they are told, (robots, joints).
             which: Which robots, all unless given; the others go on.
         """
-        laid = by_block(state_in_lanes(self.program, q, v), self._lanes3, self._device)
+        states = state_in_lanes(self.program, q, v, self._dt)
+        laid = by_block(states, self._lanes3, self._device)
         self.watch.reset(which)
         if which is not None:
             self._reset_some(laid, held, which)

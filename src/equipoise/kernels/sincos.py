@@ -95,11 +95,6 @@ def make_sincos(scalar: Any, width: int) -> SinCos:
     @wp.func
     def sincos(angle: lanes) -> SineAndCosine:
         result = SineAndCosine()
-        if wp.max(wp.abs(angle)) > limit:
-            for i in range(width):
-                result.sin[i] = wp.sin(angle[i])
-                result.cos[i] = wp.cos(angle[i])
-            return result
         quarter_turns = angle * per_quarter_turn
         for i in range(width):
             quarter_turns[i] = wp.rint(quarter_turns[i])
@@ -117,6 +112,11 @@ def make_sincos(scalar: Any, width: int) -> SinCos:
             c = wp.where(odd, sine[i], cosine[i])
             result.sin[i] = wp.where((quadrant & 2) == 2, -s, s)
             result.cos[i] = wp.where(((quadrant + 1) & 2) == 2, -c, c)
+        if not (wp.max(wp.abs(angle)) <= limit):
+            for i in range(width):  # each lane by itself: none depends on the others
+                if not (wp.abs(angle[i]) <= limit):
+                    result.sin[i] = wp.sin(angle[i])
+                    result.cos[i] = wp.cos(angle[i])
         return result
 
     return SinCos(sincos, SineAndCosine)

@@ -18,6 +18,8 @@ from equipoise.kernels.articulated import (
     HANDLE_TURN,
     JOINT,
     LINKS,
+    MIDWAY_OMEGA,
+    MIDWAY_VELOCITY,
     MOMENT,
     OMEGA,
     POSITION,
@@ -49,6 +51,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
       what joints are commanded in a step
     - ``step(program, world, points, ground, added, time, block, scratch, raw, work,
       t)``: do one step; return the sum of accelerations in each lane
+    - ``drift(g, dt, scratch, t)``: move free bodies as they go
     - ``size_of(scratch, g, t)``: the size of free bodies' accelerations
 
     Args:
@@ -120,16 +123,10 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         delay: wp.array[int]
 
     @wp.func
-    def integrate_free(g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int) -> None:
-        """Move free bodies over a step, in world axes."""
+    def drift(g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int) -> None:
+        """Move free bodies at the velocities that they have."""
         omega = scratch[g, OMEGA, t]
-        velocity = scratch[g, VELOCITY, t]
-        gained = scratch[g, ACCELERATION, t] + cross(omega, velocity)
-        velocity = velocity + dt * gained
-        omega = omega + dt * scratch[g, SPIN, t]
-        scratch[g, VELOCITY, t] = velocity
-        scratch[g, OMEGA, t] = omega
-        scratch[g, POSITION, t] = scratch[g, POSITION, t] + dt * velocity
+        scratch[g, POSITION, t] = scratch[g, POSITION, t] + dt * scratch[g, VELOCITY, t]
         square = dot(omega, omega)
         cosine = Lanes()
         sine = Lanes()
@@ -138,7 +135,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             angle = half * dt * speed
             cosine[i] = wp.cos(angle)
             sine[i] = wp.where(
-                angle > scalar(1e-8),
+                wp.abs(angle) > scalar(1e-8),
                 wp.sin(angle) / wp.max(speed, scalar(1e-30)),
                 half * dt,
             )
@@ -155,6 +152,21 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         real3 = scratch[g, QUATERNION_W, t]
         real3[0] = wp.cw_mul(per, new_real)
         scratch[g, QUATERNION_W, t] = real3
+
+    @wp.func
+    def integrate_free(g: int, dt: scalar, scratch: wp.array3d[Lanes3], t: int) -> None:
+        """Move free bodies over a step, in world axes."""
+        gained = scratch[g, ACCELERATION, t] + cross(
+            scratch[g, MIDWAY_OMEGA, t], scratch[g, MIDWAY_VELOCITY, t]
+        )
+        spin = scratch[g, SPIN, t]
+        velocity = scratch[g, VELOCITY, t] + dt * gained
+        omega = scratch[g, OMEGA, t] + dt * spin
+        scratch[g, VELOCITY, t] = velocity
+        scratch[g, OMEGA, t] = omega
+        scratch[g, MIDWAY_VELOCITY, t] = velocity + half * dt * gained
+        scratch[g, MIDWAY_OMEGA, t] = omega + half * dt * spin
+        drift(g, dt, scratch, t)
 
     @wp.func
     def size_of(scratch: wp.array3d[Lanes3], g: int, t: int) -> Lanes:
@@ -249,7 +261,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         e = wp.min(block, added.shape[0] - 1)
         for again in range(world.tries):
             for g in range(program.groups):
-                place(program, g, scratch, raw, t)
+                place(program, g, dt, scratch, raw, t)
                 weigh(program, g, b, world.gravity, scratch, t)
             scratch[0, FORCE, t] = scratch[0, FORCE, t] - added[e, 0, 0]
             scratch[0, MOMENT, t] = scratch[0, MOMENT, t] - added[e, 0, 1]
@@ -318,5 +330,6 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         Points=Points,
         step=step,
         take_commands=take_commands,
+        drift=drift,
         size_of=size_of,
     )
