@@ -1,9 +1,9 @@
 """States in lanes: laid out from configurations, kept between launches, read out again.
 
-Between launches a group is described by nine vectors. Joints: (position, velocity, acceleration),
-(anchor of friction, -, -). Free bodies: position, vector part of the quaternion, (its
-scalar part, -, -), velocity, angular velocity, and both as they are expected midway
-through the next step, all in world axes.
+Between launches a group is described by nine vectors. Joints: (position, velocity,
+acceleration), (anchor of friction, -, -). Free bodies: position, vector part of the
+quaternion, (its scalar part, -, -), velocity, angular velocity, and both as they are
+expected midway through the next step, all in world axes.
 
 Free bodies are kept half a step ahead of their velocities, and put back where they are
 read out: so a step is a drift by half of it, a change of velocity, and a drift by the
