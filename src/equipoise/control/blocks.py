@@ -115,10 +115,12 @@ class Hold:
     Attributes:
         position: Joint positions [rad or m], shape (nv - 6,).
         com: Where that puts the centre of mass [m], shape (3,), or None.
+        torque: Torques that hold it [Nm or N], shape (nv - 6,), or None for zero.
     """
 
     position: Array
     com: Array | None = None
+    torque: Array | None = None
 
     def reset(self) -> None:
         """Do nothing: it never changes."""
@@ -127,7 +129,8 @@ class Hold:
     def target(self) -> Target:
         """What is wanted at all times."""
         still = frozen_array(np.zeros_like(self.position))
-        return Target(self.position, still, still, self.com)
+        torque = still if self.torque is None else self.torque
+        return Target(self.position, still, torque, self.com)
 
     def sample(self, time: float) -> Target:
         """Return the same at all times."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array, frozen_array
-from equipoise.control.signals import Support, Target
+from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
+from equipoise.gait.feedforward import feedforward_torques
 from equipoise.gait.gait import Gait
+from equipoise.gait.parameters import SUPPORTS
+from equipoise.gait.target_table import TargetTable, target_table
 from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
@@ -72,6 +73,28 @@ class Motion:
         """Joint positions, in the order of v[6:] [rad or m], shape (n, nv - 6)."""
         return frozen_array(joint_positions(self.robot, self.q))
 
+    @cached_property
+    def joint_torque(self) -> Array:
+        """Feed-forward torques, in the order of v[6:] [Nm or N], shape (n, nv - 6).
+
+        :func:`~equipoise.gait.feedforward.feedforward_torques` of the motion.
+        """
+        table = self.gait.at(self.time)
+        pressed: dict[Side, Array] = {}
+        for side in self.robot.soles:
+            alone = np.flatnonzero(table.support == SUPPORTS.index(side))
+            if len(alone):  # where the gait puts the ZMP under this sole
+                row = alone[len(alone) // 2]
+                pose, zmp = table.soles[side][row], table.zmp[row].copy()
+                zmp[:2] = self.zmp_planned[row]
+                pressed[side] = (pose[:3, :3].T @ (zmp - pose[:3, 3]))[:2]
+        acceleration = np.gradient(self.v, self.dt, axis=0)
+        return frozen_array(
+            feedforward_torques(
+                self.robot, self.q, self.v, acceleration, table.support, pressed
+            )
+        )
+
     @property
     def duration(self) -> float:
         """How long it takes [s]."""
@@ -94,7 +117,13 @@ class Motion:
 
     @cached_property
     def _targets(self) -> TargetTable:
-        return target_table(self.gait, self.time, self.joint_position, self.v[:, 6:])
+        return target_table(
+            self.gait,
+            self.time,
+            self.joint_position,
+            self.v[:, 6:],
+            self.joint_torque,
+        )
 
 
 def solve(
@@ -258,136 +287,3 @@ def check_speeds(robot: Robot, v: Array, time: Array) -> None:
             f"{abs(v[row, 6 + joint]):.2f} rad/s at {time[row]:.3f} s; its limit is "
             f"{most[joint]:.2f} rad/s; slower or shorter steps may help"
         )
-
-
-# A time is that of a point up to this relative rounding error.
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-
-# Columns of the table; after them come joint positions and joint velocities.
-COM, DCM, ZMP = slice(0, 3), slice(3, 6), slice(6, 9)
-LEFT, RIGHT, TORSO = slice(9, 25), slice(25, 41), slice(41, 50)
-COM_VELOCITY, COM_ACCELERATION = slice(50, 53), slice(53, 56)
-LEFT_TWIST, RIGHT_TWIST = slice(56, 62), slice(62, 68)
-LEFT_ACCELERATION, RIGHT_ACCELERATION = slice(68, 74), slice(74, 80)
-RATES, JOINTS = slice(50, 80), 80
-
-
-@dataclass(frozen=True, eq=False)
-class TargetTable:
-    """Targets at n points, equally spaced in time.
-
-    Attributes:
-        dt: Time between two points [s].
-        duration: Time of the last point; the first is at 0 [s].
-        rows: Rest before the start, the n points, rest after the end; read-only,
-            shape (n + 2, 80 + 2 (nv - 6)).
-        torque: Feed-forward torques at all times [Nm or N], shape (nv - 6,).
-        phase_starts: Start of each phase but the first [s].
-        supports: Support in each phase.
-    """
-
-    dt: float
-    duration: float
-    rows: Array
-    torque: Array
-    phase_starts: tuple[float, ...]
-    supports: tuple[Support, ...]
-
-    def at(self, time: float) -> Target:
-        """Return the target at a time [s], linear between points, at rest outside.
-
-        Between points rotations are made orthonormal again.
-        """
-        if time <= 0.0:
-            return self._target(self.rows[0], self.supports[0])
-        if time >= self.duration:
-            return self._target(self.rows[-1], self.supports[-1])
-        support = self.supports[bisect_right(self.phase_starts, time)]
-        place = time / self.dt
-        point = round(place)
-        if abs(place - point) <= ROUNDING * point:
-            return self._target(self.rows[1 + point], support)
-        before = int(place)
-        first, second = self.rows[1 + before], self.rows[2 + before]
-        row = first + (place - before) * (second - first)
-        _make_orthonormal(row[LEFT].reshape(4, 4)[:3, :3])
-        _make_orthonormal(row[RIGHT].reshape(4, 4)[:3, :3])
-        _make_orthonormal(row[TORSO].reshape(3, 3))
-        row.setflags(write=False)
-        return self._target(row, support)
-
-    def _target(self, row: Array, support: Support) -> Target:
-        middle = JOINTS + len(self.torque)
-        return Target(
-            row[JOINTS:middle],
-            row[middle:],
-            self.torque,
-            row[COM],
-            row[COM_VELOCITY],
-            row[COM_ACCELERATION],
-            row[DCM],
-            row[ZMP],
-            {"left": row[LEFT].reshape(4, 4), "right": row[RIGHT].reshape(4, 4)},
-            {"left": row[LEFT_TWIST], "right": row[RIGHT_TWIST]},
-            {"left": row[LEFT_ACCELERATION], "right": row[RIGHT_ACCELERATION]},
-            support,
-            row[TORSO].reshape(3, 3),
-        )
-
-
-def target_table(
-    gait: Gait, time: Array, position: Array, velocity: Array
-) -> TargetTable:
-    """Return the targets of joints that follow a gait.
-
-    Args:
-        gait: The gait.
-        time: Points, equally spaced from 0 [s], shape (n,).
-        position: Joint positions [rad or m], shape (n, nv - 6).
-        velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
-    """
-    table = gait.at(time)
-    count, joints = position.shape
-    dcm = table.com + table.com_velocity / gait.parameters.omega  # ξ = c + ċ / ω
-    sides: tuple[Side, Side] = ("left", "right")
-    points = np.hstack(
-        [
-            table.com,
-            dcm,
-            table.zmp,
-            *(table.soles[side].reshape(count, 16) for side in sides),
-            table.torso.reshape(count, 9),
-            table.com_velocity,
-            table.com_acceleration,
-            *(table.sole_twists[side] for side in sides),
-            *(table.sole_accelerations[side] for side in sides),
-            position,
-            velocity,
-        ]
-    )
-    rows = np.vstack([points[:1], points, points[-1:]])
-    for rest in (rows[0], rows[-1]):
-        rest[RATES] = rest[JOINTS + joints :] = 0.0
-        rest[DCM] = rest[COM]
-    rows.flags.writeable = False
-    return TargetTable(
-        float(time[1] - time[0]),
-        float(time[-1]),
-        rows,
-        frozen_array(np.zeros(joints)),
-        tuple(phase.start for phase in gait.phases[1:]),
-        tuple(phase.support for phase in gait.phases),
-    )
-
-
-def _make_orthonormal(rotation: Array) -> None:
-    """Make a matrix near a rotation one, by Gram–Schmidt on its rows, in place."""
-    # plain numbers: on nine of them NumPy's calls would take several times as long
-    (a, b, c), (d, e, f), _ = rotation.tolist()
-    scale = 1.0 / sqrt(a * a + b * b + c * c)
-    a, b, c = scale * a, scale * b, scale * c
-    along = a * d + b * e + c * f
-    d, e, f = d - along * a, e - along * b, f - along * c
-    scale = 1.0 / sqrt(d * d + e * e + f * f)
-    d, e, f = scale * d, scale * e, scale * f
-    rotation[:] = (a, b, c), (d, e, f), (b * f - c * e, c * d - a * f, a * e - b * d)

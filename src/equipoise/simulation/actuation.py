@@ -14,9 +14,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.arrays import Array, frozen_array
+from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
 
 Mode = Literal["torque", "servo", "position", "velocity"]
@@ -24,10 +25,27 @@ Mode = Literal["torque", "servo", "position", "velocity"]
 MODES: tuple[Mode, ...] = ("torque", "servo", "position", "velocity")
 
 BASE_DOF = 6
-# A servo sags by at most one over this under the weight that it may have to hold,
-# as an angle or, for sliding joints, as a fraction of the leg's length.
-STIFFNESS_OVER_WEIGHT = 100.0
+# Attributes that are not arrays of the joints.
+ONE_FOR_ALL = ("delay", "assumptions")
+# Bandwidth of the servos [Hz]: the natural frequency of a leg's joint with the inertia
+# that it moves in stance, all of the robot but the leg below it; and that of any other
+# joint with what hangs on it.
+STANCE_BANDWIDTH = 3.0
+LIMB_BANDWIDTH = 10.0
 DAMPING_RATIO = 0.7
+# Where a file has no limit of torque: a leg's joint has this fraction of weight × leg
+# length, any other joint this many times what holds its limb stretched out. No limit of
+# speed: this many times √(g / leg length).
+LEG_TORQUE = 0.6
+LIMB_TORQUE = 4.0
+SPEED = 3.0
+# A limit of more than this many times weight × leg length, or this speed [rad/s],
+# stands for none.
+ABSURD_TORQUE = 100.0
+ABSURD_SPEED = 1e3
+MOST_NAMED = 4
+# Joints without anything on them move this fraction of the robot's mass × limb².
+LEAST_INERTIA = 2.5e-6
 # Stiction and the speed at which it has all but gone, where a file gives neither.
 STICTION_RATIO = 1.2
 STRIBECK_SPEED = 0.05
@@ -63,6 +81,8 @@ class Actuation:
         upper: Upper stop [rad or m].
         disturbance: Torque or force added from outside the actuator [Nm or N].
         delay: Delay from command to actuator [s], one for all joints.
+        assumptions: What the robot's file does not say and was estimated, in
+            sentences.
     """
 
     mode: NDArray[np.int32]
@@ -79,12 +99,13 @@ class Actuation:
     upper: Array
     disturbance: Array
     delay: float = 0.0
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Keep the arrays read-only and refuse impossible parameters."""
         count = np.size(self.mode)
         for item in fields(self):
-            if item.name == "delay":
+            if item.name in ONE_FOR_ALL:
                 continue
             values = np.asarray(getattr(self, item.name))
             if values.shape != (count,):
@@ -127,7 +148,7 @@ class Actuation:
             parameters["mode"] = mode_number(mode)
         changed: dict[str, Any] = {
             name: value
-            if name == "delay"
+            if name in ONE_FOR_ALL
             else np.broadcast_to(value, np.shape(self.mode))
             for name, value in parameters.items()
         }
@@ -147,15 +168,33 @@ def mode_number(mode: str) -> int:
     return MODES.index(mode)
 
 
-def actuation_of(robot: Robot, mode: Mode = "servo", **parameters: Any) -> Actuation:
-    """Return a robot's actuators: limits of its file, gains from its weight.
+def actuation_of(
+    robot: Robot,
+    mode: Mode = "servo",
+    *,
+    bandwidth: float = STANCE_BANDWIDTH,
+    **parameters: Any,
+) -> Actuation:
+    """Return a robot's actuators: limits of its file, gains from a bandwidth.
+
+    The stiffness of a servo is J (2π f)² and its damping 2 ζ J 2π f with ζ = 0.7: f is
+    the bandwidth, J the inertia that the joint moves, for a leg's joint in stance.
+    Limits that the file does not have are estimated from the robot's weight and legs;
+    ``assumptions`` says which.
 
     Args:
         robot: The robot.
         mode: Mode of all joints; those of three degrees of freedom are in torque mode.
+        bandwidth: Of the legs' servos in stance [Hz]; those of other joints are
+            faster in proportion, 10 Hz for 3 Hz.
         parameters: Attributes of :class:`Actuation` to use instead, one number for
             all joints or one each.
+
+    Raises:
+        EquipoiseError: If the bandwidth is not positive, or there is no such parameter.
     """
+    if not (math.isfinite(bandwidth) and bandwidth > 0.0):
+        raise EquipoiseError(f"bandwidth is {bandwidth:g} Hz; it must be positive")
     count = robot.nv - BASE_DOF
     given = {actuator.joint: actuator for actuator in robot.actuators}
     values: dict[str, Any] = {
@@ -171,77 +210,124 @@ def actuation_of(robot: Robot, mode: Mode = "servo", **parameters: Any) -> Actua
         )
     }
     modes = np.full(count, MODES.index("torque"), dtype=np.int32)
+    driven = np.zeros(count, dtype=bool)
     for body in range(2, robot.model.njoints):
         joint = robot.model.joints[body]
         actuator = given.get(robot.model.names[body])
         if actuator is None or joint.nv != 1:
             continue
         at = joint.idx_v - BASE_DOF
-        modes[at] = mode_number(mode)
+        modes[at], driven[at] = mode_number(mode), True
         for name, column in values.items():
             of_file = "effort_limit" if name == "torque_limit" else name
             column[at] = getattr(actuator, of_file)
         if joint.nq == 2:  # turns without end
             values["lower"][at], values["upper"][at] = -math.inf, math.inf
-    stiffness, damping = default_gains(robot, values["rotor_inertia"])
+    inertia, holding, in_leg = moved_inertia(robot)
+    assumptions = _estimate_limits(robot, values, driven, holding, in_leg)
+    moved = inertia + values["rotor_inertia"]
+    faster = np.where(in_leg, 1.0, LIMB_BANDWIDTH / STANCE_BANDWIDTH)
+    rate = 2.0 * math.pi * bandwidth * faster
     actuation = Actuation(
         mode=modes,
-        stiffness=stiffness,
-        damping=damping,
+        stiffness=moved * rate**2,
+        damping=2.0 * DAMPING_RATIO * moved * rate,
         static_friction=STICTION_RATIO * values["coulomb_friction"],
         stribeck_speed=np.full(count, STRIBECK_SPEED),
         disturbance=np.zeros(count),
+        assumptions=assumptions,
         **values,
     )
     return actuation.with_parameters(**parameters) if parameters else actuation
 
 
-def default_gains(robot: Robot, rotor_inertia: Array) -> tuple[Array, Array]:
-    """Return stiffness and damping of servos, from what each joint may have to carry.
+def moved_inertia(robot: Robot) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return what each joint moves, in the order of v[6:], standing.
 
-    A leg's joint carries the whole robot on it, another joint what hangs on it. The
-    stiffness is a multiple of the largest gravity torque; the damping is a fraction of
-    critical for the inertia that the joint moves.
+    Returns:
+        Inertia [kg m² or kg]: of a leg's joint that of all but what hangs on it, as the
+        foot stands still, if that is more; of other joints that of what hangs on them.
+        Torque or force that holds what hangs on a joint stretched out [Nm or N].
+        Whether it is a leg's joint. Shape (nv - 6,) each.
     """
-    model = robot.model
-    data = pin.Data(model)
-    inertia_below = np.diag(pin.crba(model, data, robot.standing))[BASE_DOF:].copy()
-    pin.forwardKinematics(model, data, robot.standing)
+    model, data, q = robot.model, robot.model.createData(), robot.standing
+    pin.crba(model, data, q)
     pin.computeSubtreeMasses(model, data)
-    pin.centerOfMass(model, data, robot.standing)
-    in_leg = {
+    pin.centerOfMass(model, data, q)
+    pin.computeJointJacobians(model, data, q)
+    whole = data.oMi[1].act(data.Ycrb[1])
+    legs = {
         name
         for limb in robot.limbs.values()
         if limb.kind == "leg"
         for name in limb.joints
     }
-    stiffness = np.zeros(robot.nv - BASE_DOF)
-    damping = np.zeros(robot.nv - BASE_DOF)
-    size = robot.longest_limb
+    least = LEAST_INERTIA * robot.mass * robot.longest_limb**2
+    count = robot.nv - BASE_DOF
+    inertia, holding = np.zeros(count), np.zeros(count)
+    in_leg = np.zeros(count, dtype=bool)
     for body in range(2, model.njoints):
         joint = model.joints[body]
-        at = joint.idx_v - BASE_DOF
-        reach = max(_reach(model, data, body), 0.05 * size)
-        mass = data.mass[body]
-        inertia = float(inertia_below[at : at + joint.nv].max())
-        if model.names[body] in in_leg:
-            com_in_world = data.com[0]
-            above = np.linalg.norm(com_in_world - data.oMi[body].translation)
-            reach, mass = max(reach, float(above)), robot.mass
-            inertia = max(inertia, robot.mass * float(above) ** 2)
-        torque = max(mass, 1e-3 * robot.mass) * STANDARD_GRAVITY * reach
-        slides = joint.nv == 1 and joint.shortname().startswith("JointModelP")
-        if slides:
-            torque /= reach * size
-        gain = STIFFNESS_OVER_WEIGHT * torque
-        moved = inertia + rotor_inertia[at]
-        stiffness[at : at + joint.nv] = gain
-        damping[at : at + joint.nv] = 2.0 * DAMPING_RATIO * math.sqrt(gain * moved)
-    return frozen_array(stiffness), frozen_array(damping)
+        below = data.oMi[body].act(data.Ycrb[body])
+        slides = joint.shortname().startswith("JointModelP")
+        for column in range(joint.idx_v, joint.idx_v + joint.nv):
+            at, motion = column - BASE_DOF, pin.Motion(data.J[:, column])
+            own = float(motion.vector @ (below * motion).vector)
+            inertia[at], in_leg[at] = max(own, least), model.names[body] in legs
+            if in_leg[at]:
+                others = float(motion.vector @ (whole * motion).vector) - own
+                inertia[at] = max(own, others)
+            arm = 1.0 if slides else _reach(data, body)
+            holding[at] = data.mass[body] * STANDARD_GRAVITY * arm
+    return inertia, holding, in_leg
 
 
-def _reach(model: pin.Model, data: pin.Data, body: int) -> float:
+def _reach(data: pin.Data, body: int) -> float:
     """Return the distance from a joint to the centre of mass that hangs on it [m]."""
     if data.mass[body] <= 0.0:  # Pinocchio divides by it
         return 0.0
     return float(np.linalg.norm(data.com[body]))
+
+
+def _estimate_limits(
+    robot: Robot,
+    values: dict[str, Array],
+    driven: NDArray[np.bool_],
+    holding: Array,
+    in_leg: NDArray[np.bool_],
+) -> tuple[str, ...]:
+    """Put estimates where a file has no limits, or absurd ones; say what was done."""
+    legs = [limb.length for limb in robot.limbs.values() if limb.kind == "leg"]
+    leg = max(legs, default=robot.longest_limb)
+    weight = robot.mass * STANDARD_GRAVITY
+    names = np.array(degree_names(robot))
+    # a limb of no weight still has something to do
+    limb = np.maximum(LIMB_TORQUE * holding, 1e-3 * weight * leg)
+    estimates = {
+        "torque_limit": np.where(in_leg, LEG_TORQUE * weight * leg, limb),
+        "velocity_limit": SPEED
+        * math.sqrt(STANDARD_GRAVITY / leg)
+        * np.ones(len(limb)),
+    }
+    absurd = {
+        "torque_limit": ABSURD_TORQUE * weight * leg,
+        "velocity_limit": ABSURD_SPEED,
+    }
+    said = []
+    for name, estimate in estimates.items():
+        own = values[name]
+        missing = driven & ((own <= 0.0) | (own > absurd[name]))
+        if missing.any():
+            least, most = estimate[missing].min(), estimate[missing].max()
+            unit = "Nm" if name == "torque_limit" else "rad/s"
+            span = f"{least:.3g}" + (f" to {most:.3g}" if most > least else "")
+            joints = list(names[missing][:MOST_NAMED])
+            if missing.sum() > MOST_NAMED:
+                joints.append(f"and {missing.sum() - MOST_NAMED} more")
+            said.append(
+                f"{name.replace('_', ' ')} of {missing.sum()} joints not in the file "
+                f"(zero, missing or beyond any actuator), estimated as {span} {unit}: "
+                f"{', '.join(joints)}"
+            )
+            values[name] = np.where(missing, estimate, own)
+    return tuple(said)

@@ -16,12 +16,15 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 # The sole of one foot resists tilting this many times as much as gravity tilts the
-# robot about it: with less, standing on one foot is an inverted pendulum that falls.
-TILT_STIFFNESS_RATIO = 20.0
+# robot about it: with 1, standing on one foot is an inverted pendulum that falls, with
+# 100 a ZMP off the middle of the sole tilts the robot by 1 % of what it would without.
+TILT_STIFFNESS_RATIO = 100.0
+# Rocking of the robot on one sole has at least this damping ratio.
+ROCKING_DAMPING_RATIO = 0.1
 # On both feet the soles sink in by less than this fraction of the leg's length.
 DEEPEST_SINK = 1e-3
 # Of critical damping, for the part of the mass that a corner of one foot carries.
-DAMPING_RATIO = 0.7
+CORNER_DAMPING_RATIO = 0.7
 # Rubber on a hard floor.
 STATIC_FRICTION = 0.8
 DYNAMIC_FRICTION = 0.7
@@ -126,9 +129,10 @@ def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
 def default_material(robot: Robot) -> Material:
     """Return a floor that this robot can stand on, also on one foot.
 
-    Stiff enough that a sole resists tilting many times as much as gravity tilts the
-    robot about it (Σ k r² against m g h) and that it sinks in little; damped below
-    the critical damping of the mass that a corner carries.
+    Stiff enough that a sole resists tilting a hundred times as much as gravity tilts
+    the robot about it (K = Σ k r² against m g h) and that it sinks in little. Damped to
+    0.7 of critical for the mass that a corner carries, and to 0.1 of critical at least
+    for the robot rocking on one sole, C = Σ c r² against 2 √((K - m g h) I).
     """
     points = sole_points(robot)
     if not points:
@@ -144,17 +148,22 @@ def default_material(robot: Robot) -> Material:
     )
     stiffness = weight / (len(points) * DEEPEST_SINK * leg)
     corners = 1
+    spreads = []
     for sole in robot.soles.values():
-        keep = _widest_corners(sole.polygon_in_sole)
-        polygon = sole.polygon_in_sole[keep]
+        polygon = sole.polygon_in_sole[_widest_corners(sole.polygon_in_sole)]
         corners = max(corners, len(polygon))
         spread = ((polygon - polygon.mean(axis=0)) ** 2).sum(axis=0)
         # a point or a line cannot resist tilting, however stiff
+        spreads += [float(r2) for r2 in spread if r2 > (1e-3 * leg) ** 2]
         if spread.min() > (1e-3 * leg) ** 2:
             tilt = TILT_STIFFNESS_RATIO * weight * height / float(spread.min())
             stiffness = max(stiffness, tilt)
-    carried = robot.mass / corners
-    damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * carried)
+    damping = 2.0 * CORNER_DAMPING_RATIO * math.sqrt(stiffness * robot.mass / corners)
+    inertia = robot.mass * height**2  # about the sole; that about the CoM is left out
+    for r2 in spreads:
+        tilt = max(stiffness * r2 - weight * height, 0.0)
+        rocking = 2.0 * ROCKING_DAMPING_RATIO * math.sqrt(tilt * inertia) / r2
+        damping = max(damping, rocking)
     return Material(stiffness, damping)
 
 

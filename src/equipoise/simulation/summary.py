@@ -11,6 +11,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.log.run import Event, Run
+from equipoise.simulation.actuator_use import ActuatorUse
 from equipoise.simulation.falling import fall_cause
 from equipoise.simulation.world import World
 
@@ -32,7 +33,7 @@ class Check:
     name: str
     value: float
     limit: float
-    unit: str
+    unit: str = ""
     passed: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +65,7 @@ class RunSummary:
             without a reference.
         zmp_margin_m: Smallest and mean distance of the ZMP to the edge of the support
             polygon, positive inside [m], None if nothing touched.
+        actuators: Torques and speeds against their limits.
         notices: What the engine could not do exactly as asked.
         versions: Versions of what computed it.
         error: What ended the simulation early, or None.
@@ -78,6 +80,7 @@ class RunSummary:
     realtime_factor: float
     com_error_m: dict[str, float] | None
     zmp_margin_m: dict[str, float] | None
+    actuators: ActuatorUse
     notices: tuple[str, ...]
     versions: dict[str, str]
     error: str | None = None
@@ -174,6 +177,15 @@ def trial_results(
         },
         "weight_n": world.robot.mass * world.gravity,
     }
+
+
+def limit_checks(use: ActuatorUse) -> tuple[Check, ...]:
+    """Return that no torque and no speed was beyond its limit."""
+    torque, speed = use.peak_torque_joint, use.peak_speed_joint
+    return (
+        Check(f"torque over its limit ({torque})", use.peak_torque_fraction, 1.0),
+        Check(f"speed over its limit ({speed})", use.peak_speed_fraction, 1.0),
+    )
 
 
 def com_error(run: Run) -> dict[str, float] | None:

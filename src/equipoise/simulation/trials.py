@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.control.blocks import Hold
 from equipoise.errors import EquipoiseError
+from equipoise.gait.feedforward import standing_torques
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
@@ -286,7 +287,9 @@ def _refuse_short(seconds: float, least: float) -> None:
 
 
 def _posture(world: World, q: Array) -> Hold:
-    return Hold(joint_positions(world.robot, q), np.asarray(com(world.robot, q)))
+    robot = world.robot
+    centre = np.asarray(com(robot, q), dtype=np.float64)
+    return Hold(joint_positions(robot, q), centre, standing_torques(robot, q))
 
 
 def _com_check(name: str, world: World, q: Array, drift: float) -> Check:

@@ -46,7 +46,7 @@ FIRST = (
     "landed_at_s",
     "com_error_m",
     "zmp_margin_m",
-    "zmp_inside_share",
+    "zmp_inside_fraction",
 )
 PHRASES = {
     "dt": "time step",

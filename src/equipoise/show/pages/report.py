@@ -180,7 +180,7 @@ def paper_table(results: Mapping[str, Any]) -> str:
 
     Args:
         results: ``"paper"`` of a summary: a mapping for each method, with its name,
-            ``com_error_m``, ``zmp_inside_share``, ``time_a_point_s``, ``steps_done``
+            ``com_error_m``, ``zmp_inside_fraction``, ``time_a_point_s``, ``steps_done``
             and ``fell_at_s``; ``"printed"`` lacks some.
     """
     methods = [value for value in results.values() if isinstance(value, Mapping)]
@@ -194,7 +194,7 @@ def _row(method: Mapping[str, Any]) -> list[str]:
     return [
         str(method.get("method", PRINTED)),
         *values_with_unit(errors, "m"),
-        value_with_unit(method.get("zmp_inside_share"), "%"),
+        value_with_unit(method.get("zmp_inside_fraction"), "%"),
         value_with_unit(method.get("time_a_point_s"), "s"),
         _outcome(method),
     ]

@@ -1,0 +1,120 @@
+"""Where feet came down and where the ZMP was, measured, against the plan of a gait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.gait.gait import Gait
+from equipoise.gait.motion import Motion
+from equipoise.gait.parameters import SUPPORTS
+from equipoise.gait.zmp import support_polygons, zmp_margins
+from equipoise.kinematics.stance import sole_pose
+from equipoise.log.run import Run
+from equipoise.robot.description import STANDARD_GRAVITY
+
+# A foot with less than this fraction of the weight on it is off the ground.
+UNLOADED = 0.02
+
+
+@dataclass(frozen=True)
+class Footfall:
+    """One step, measured.
+
+    Attributes:
+        side: The foot that stepped.
+        made: Whether the foot left the ground and came down again before the next step.
+        touch_down_s: When it came down, None if it did not [s].
+        planned_s: When it was meant to [s].
+        placement_error_m: Horizontal distance of the sole's frame from its plan, once
+            the foot carries [m].
+        yaw_error_deg: How far it is turned from its plan then [degrees].
+    """
+
+    side: str
+    made: bool
+    touch_down_s: float | None
+    planned_s: float
+    placement_error_m: float
+    yaw_error_deg: float
+
+
+class ZmpTracking(NamedTuple):
+    """The measured ZMP against its plan.
+
+    Attributes:
+        error: Root mean square in single support and at all times, and the largest
+            distance [m]; None if the robot never stood in single support.
+        inside: Fraction of the time with the ZMP inside the planned support polygon.
+    """
+
+    error: dict[str, float] | None
+    inside: float
+
+
+def footfalls(run: Run, gait: Gait, fell_at: float | None) -> tuple[Footfall, ...]:
+    """Return the steps of a gait as they were made.
+
+    Args:
+        run: What happened.
+        gait: What was meant to happen.
+        fell_at: Time of a fall, or None [s]; later steps are not made.
+    """
+    least = UNLOADED * run.robot.mass * STANDARD_GRAVITY
+    swings = [phase for phase in gait.phases if phase.support != "both"]
+    last = float(run.time[-1]) if fell_at is None else fell_at
+    made: list[Footfall] = []
+    for number, (phase, step) in enumerate(
+        zip(swings, gait.footsteps.steps, strict=True)
+    ):
+        after = swings[number + 1].start if number + 1 < len(swings) else gait.duration
+        middle = 0.5 * (phase.start + phase.end)
+        load = run.foot_wrench[step.side][:, 2]
+        swung = (run.time >= phase.start) & (run.time <= after)
+        off = np.flatnonzero(swung & (load < least))
+        down = np.flatnonzero(swung & (run.time > middle) & (load >= least))
+        lifted = len(off) > 0 and run.time[off[-1]] >= middle - 0.25 * phase.duration
+        landed = down[down > off[-1]] if lifted else down[:0]
+        # touch-down: the first time that it carries after it was last off the ground
+        came_down = float(run.time[landed[0]]) if len(landed) else None
+        row = int(np.searchsorted(run.time, min(after, last), side="right")) - 1
+        planned = gait.at(np.array([run.time[row]])).soles[step.side][0]
+        pose = sole_pose(run.robot, run.q[row], step.side)
+        turn = planned[:3, :3].T @ pose[:3, :3]
+        made.append(
+            Footfall(
+                step.side,
+                came_down is not None and (fell_at is None or after <= fell_at),
+                came_down,
+                phase.end,
+                float(np.linalg.norm((pose - planned)[:2, 3])),
+                float(np.degrees(abs(np.arctan2(turn[1, 0], turn[0, 0])))),
+            )
+        )
+    return tuple(made)
+
+
+def zmp_tracking(run: Run, motion: Motion) -> ZmpTracking:
+    """Return how the measured ZMP followed its plan."""
+    rows = np.clip(np.round(run.time / motion.dt).astype(int), 0, len(motion.time) - 1)
+    table = motion.gait.at(run.time)
+    polygons = support_polygons(table.soles, table.support, motion.gait.polygons)
+    on = run.supported
+    if not on.any():
+        return ZmpTracking(None, 0.0)
+    filled = np.where(on[:, None], run.zmp, 0.0)
+    inside = float(np.mean(zmp_margins(filled, polygons)[on] > 0.0))
+    distance = np.linalg.norm(filled[:, :2] - motion.zmp_planned[rows], axis=1)
+    single = on & (table.support != SUPPORTS.index("both"))
+    if not single.any():
+        return ZmpTracking(None, inside)
+    return ZmpTracking(
+        {
+            "single_support_rms": float(np.sqrt(np.mean(distance[single] ** 2))),
+            "rms": float(np.sqrt(np.mean(distance[on] ** 2))),
+            "max": float(distance[on].max()),
+        },
+        inside,
+    )
