@@ -21,12 +21,10 @@ from equipoise.cli.console import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from equipoise.log.run import Run
     from equipoise.simulation.actuation import Mode
-if TYPE_CHECKING:
-    from equipoise.log.run import Run
-if TYPE_CHECKING:
-    from equipoise.log.run import Run
 
 
 # Results that every table begins with, and what is not part of it.
@@ -36,7 +34,8 @@ OUTCOME = (
     "fell_at_s",
     "duration_s",
     "com_error_m",
-    "zmp_margin_m",
+    "placement_error_m",
+    "zmp_error_m",
     "foot_force_n",
     "landed_at_s",
     "peak_force_over_weight",
@@ -54,6 +53,7 @@ SHOWN_ELSEWHERE = (
     "notices",
     "assumptions",
     "steps_done",
+    "footfalls",
 )
 
 
@@ -81,7 +81,19 @@ class RunOptions:
     payload: Annotated[
         tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="LINK=KG")
     ] = field(default=())
-    """Mass added at a link's centre of mass [kg]; may be given several times."""
+    """Mass added at a link's centre of mass [kg], known to the planner and to the
+    feed-forward torques; may be given several times."""
+
+    unknown_payload: Annotated[
+        tuple[str, ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="LINK=KG"),
+    ] = field(default=())
+    """The same, but known to nothing that plans or controls."""
+
+    bandwidth: Annotated[float, tyro.conf.arg(metavar="HZ")] = 3.0
+    """Bandwidth of the legs' servos in stance [Hz]; other joints are faster in
+    proportion."""
 
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """Folder for summary.json, run.mcap and report.html. It appears when all is done;
@@ -118,7 +130,8 @@ def run_trial(
     Args:
         options: What the user asked for.
         verb: The word for it.
-        simulate: Gets the world, and as keywords the engine, dt and progress.
+        simulate: Gets the world, and as keywords the robot as planner and
+            feed-forward know it (model), engine, dt and progress.
         seconds: How long it takes, if that is known beforehand.
         mode: Mode of the joints.
 
@@ -133,7 +146,8 @@ def run_trial(
     from equipoise.simulation.trials import trial_world
     from equipoise.simulation.world import with_payload
 
-    payload = _payload(options.payload)
+    payload = _payload("--payload", options.payload)
+    unknown = _payload("--unknown-payload", options.unknown_payload)
     check_dt(options.dt)
     if seconds is not None:
         whole_steps(seconds, options.dt, "duration (--seconds)")
@@ -141,12 +155,20 @@ def run_trial(
         check_folder(options.out, replace=options.force)
     robot = load(options.robot, options.settings)
     ground = terrain_named(options.terrain, robot, options.seed)
-    world = trial_world(robot, ground, mode)
-    if payload:  # gains and floor stay those of the robot as it is
-        world = replace(world, robot=with_payload(robot, payload))
+    world = trial_world(robot, ground, mode, bandwidth=options.bandwidth)
+    # gains and floor stay those of the robot as it is
+    model = with_payload(robot, payload)
+    world = replace(world, robot=with_payload(model, unknown))
     with progress(seconds, f"{verb} {robot.name}") as told:
-        run = simulate(world, engine=options.engine, dt=options.dt, progress=told)
-    asked = {"seed": options.seed, "payload_kg": payload, "command": command_line()}
+        run = simulate(
+            world, model=model, engine=options.engine, dt=options.dt, progress=told
+        )
+    asked = {
+        "seed": options.seed,
+        "payload_kg": payload,
+        "unknown_payload_kg": unknown,
+        "command": command_line(),
+    }
     run = run.with_summary({**run.summary, **asked})
     title = f"{verb} {robot.name}"
     warnings, verbose = robot.warnings, options.verbose
@@ -183,7 +205,7 @@ def command_line() -> str:
     return shlex.join(["equipoise", *sys.argv[1:]])
 
 
-def _payload(words: tuple[str, ...]) -> dict[str, float]:
+def _payload(option: str, words: tuple[str, ...]) -> dict[str, float]:
     from equipoise.errors import EquipoiseError
 
     payload: dict[str, float] = {}
@@ -195,7 +217,7 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
             equals = ""
         if not equals or not link:
             raise EquipoiseError(
-                f"--payload '{word}': LINK=KG is needed, for example torso=2.5"
+                f"{option} '{word}': LINK=KG is needed, for example torso=2.5"
             )
         payload[link] = payload.get(link, 0.0) + kilograms
     return payload
@@ -204,6 +226,8 @@ def _payload(words: tuple[str, ...]) -> dict[str, float]:
 def _print(
     results: Mapping[str, Any], warnings: tuple[str, ...], verbose: bool
 ) -> None:
+    from equipoise.show.pages.labels import values_with_unit
+
     console = make_console()
     table = make_table("result", "value", numbers=("value",))
     for name, value in _rows(results, verbose):
@@ -212,13 +236,11 @@ def _print(
     console.print(table)
     checks = make_table("check", "value", "limit", "passed", numbers=("value", "limit"))
     for check in results["checks"]:
-        checks.add_row(
-            check["name"],
-            f"{check['value']:.3g} {check['unit']}",
-            f"{check['limit']:.3g} {check['unit']}",
-            "yes" if check["passed"] else "no",
-        )
+        shown = values_with_unit([check["value"], check["limit"]], check["unit"])
+        checks.add_row(check["name"], *shown, "yes" if check["passed"] else "no")
     console.print(checks)
+    if verbose:
+        console.print(_joint_table(results["actuators"]["joints"]))
     for notice in results["notices"]:
         console.print(printable(f"note: {notice}"), soft_wrap=True)
     for warning in warnings:
@@ -234,11 +256,25 @@ def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]
     if not results["steps_done"]:
         keys.remove("steps_done")
     if verbose:
-        groups = ("gait", "contact", "solver")
+        groups = ("gait", "contact", "solver", "actuators")
         rest = sorted(set(results) - {*OUTCOME, *SHOWN_ELSEWHERE, *groups})
         keys += [*rest, *(key for key in groups if key in results)]
     for key in keys:
-        yield from readable_results({key: results[key]}, ())
+        value = results[key]
+        if key == "actuators":
+            value = {name: part for name, part in value.items() if name != "joints"}
+        yield from readable_results({key: value}, ())
+
+
+def _joint_table(joints: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return torques and speeds of all joints against their limits."""
+    from equipoise.show.pages.labels import joint_use_rows
+
+    head, *rows = joint_use_rows(joints)
+    table = make_table(*head, numbers=tuple(head[1:]))
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 @dataclass(frozen=True)

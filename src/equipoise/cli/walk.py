@@ -14,6 +14,7 @@ from equipoise.cli.trial import RunOptions, command_line, keep_and_show, run_tri
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
+    from equipoise.robot.model import Robot
     from equipoise.simulation.actuation import Mode
     from equipoise.simulation.paper_walk import PaperWalk
     from equipoise.simulation.world import World
@@ -66,8 +67,9 @@ class Walk(RunOptions):
     adapt: bool = False
     """Take the nearest CoM height that can be followed, if the one wanted cannot."""
 
-    servo: bool = False
-    """Use servos with the limits of the actuators instead of ideal joints."""
+    actuators: Literal["servo", "ideal"] = "servo"
+    """servo: servos with feed-forward torques and the torque and speed limits of the
+    robot's file; ideal: joints follow exactly, whatever torque that takes."""
 
     paper: bool = False
     """The experiment of [Sanliturk2024] instead, itu-biped only: its gait by its own
@@ -81,16 +83,16 @@ class Walk(RunOptions):
         from equipoise.gait.motion import solve
         from equipoise.simulation.walk import walk
 
-        def simulate(world: World, **how: Any) -> Run:
-            robot = world.robot
-            gait = fit_walk(robot, self.steps, adapt=self.adapt, **self._asked(world))
-            motion = solve(robot, gait, dynamics_filter=not self.unfiltered)
+        def simulate(world: World, model: Robot, **how: Any) -> Run:
+            asked = self._asked(model, world)
+            gait = fit_walk(model, self.steps, adapt=self.adapt, **asked)
+            motion = solve(model, gait, dynamics_filter=not self.unfiltered)
             return walk(world, motion, **how)
 
-        mode: Mode = "servo" if self.servo else "position"
+        mode: Mode = "servo" if self.actuators == "servo" else "position"
         return run_trial(self, "walk", simulate, mode=mode)
 
-    def _asked(self, world: World) -> dict[str, Any]:
+    def _asked(self, robot: Robot, world: World) -> dict[str, Any]:
         """Return the options of the plan."""
         asked: dict[str, Any] = {
             "length": self.length,
@@ -108,7 +110,7 @@ class Walk(RunOptions):
             from equipoise.gait.footsteps import read_footsteps
             from equipoise.gait.walks import standing_feet
 
-            feet = standing_feet(world.robot)
+            feet = standing_feet(robot)
             asked["footsteps"] = read_footsteps(self.footsteps, feet)
         return asked
 

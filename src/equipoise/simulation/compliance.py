@@ -24,7 +24,7 @@ def stiffness_checks(world: World, q: Array) -> list[Check]:
         return []
     softness = max(tilt_compliance(world, q, side) for side in world.robot.soles)
     name = "m g h over the stiffness of a leg on the ground"
-    return [Check(name, softness, 1.0 / STIFFNESS)]
+    return [Check(name, softness, 1.0 / STIFFNESS, "%")]
 
 
 def tilt_compliance(world: World, q: Array, side: Side) -> float:

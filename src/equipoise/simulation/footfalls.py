@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.gait.footsteps import other
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
@@ -45,8 +46,9 @@ class ZmpTracking(NamedTuple):
     """The measured ZMP against its plan.
 
     Attributes:
-        error: Root mean square in single support and at all times, and the largest
-            distance [m]; None if the robot never stood in single support.
+        error: Root mean square in single support (one foot alone was meant to carry,
+            and does) and at all times, and the largest distance [m]; None if the robot
+            never stood in single support.
         inside: Fraction of the time with the ZMP inside the planned support polygon.
     """
 
@@ -107,7 +109,11 @@ def zmp_tracking(run: Run, motion: Motion) -> ZmpTracking:
     filled = np.where(on[:, None], run.zmp, 0.0)
     inside = float(np.mean(zmp_margins(filled, polygons)[on] > 0.0))
     distance = np.linalg.norm(filled[:, :2] - motion.zmp_planned[rows], axis=1)
-    single = on & (table.support != SUPPORTS.index("both"))
+    single = np.zeros(len(on), dtype=bool)
+    for side, load in run.foot_wrench.items():
+        least = UNLOADED * run.robot.mass * STANDARD_GRAVITY
+        off = (table.support == SUPPORTS.index(other(side))) & (load[:, 2] < least)
+        single |= on & off
     if not single.any():
         return ZmpTracking(None, inside)
     return ZmpTracking(

@@ -26,7 +26,7 @@ class Check:
         name: What is checked, in words.
         value: What it came to.
         limit: The most that it may be.
-        unit: Unit of both, empty for fractions.
+        unit: Unit of both; ``"%"`` of fractions of one.
         passed: Whether the value is within the limit.
     """
 
@@ -42,10 +42,11 @@ class Check:
 
     def failure(self) -> str:
         """Return what failed, in words."""
+        factor = 100.0 if self.unit == "%" else 1.0
         unit = f" {self.unit}" if self.unit else ""
         return (
-            f"the check '{self.name}' failed ({self.value:.3g}{unit}, "
-            f"at most {self.limit:.3g}{unit})"
+            f"the check '{self.name}' failed ({factor * self.value:.3g}{unit}, "
+            f"at most {factor * self.limit:.3g}{unit})"
         )
 
 
@@ -183,8 +184,8 @@ def limit_checks(use: ActuatorUse) -> tuple[Check, ...]:
     """Return that no torque and no speed was beyond its limit."""
     torque, speed = use.peak_torque_joint, use.peak_speed_joint
     return (
-        Check(f"torque over its limit ({torque})", use.peak_torque_fraction, 1.0),
-        Check(f"speed over its limit ({speed})", use.peak_speed_fraction, 1.0),
+        Check(f"torque over its limit ({torque})", use.peak_torque_fraction, 1.0, "%"),
+        Check(f"speed over its limit ({speed})", use.peak_speed_fraction, 1.0, "%"),
     )
 
 

@@ -17,7 +17,7 @@ from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuation import Mode, actuation_of
+from equipoise.simulation.actuation import STANCE_BANDWIDTH, Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.simulate import EngineName, simulate
@@ -26,6 +26,7 @@ from equipoise.simulation.summary import (
     Check,
     RunSummary,
     TrialSummary,
+    limit_checks,
     named_axes,
     trial_results,
 )
@@ -96,6 +97,8 @@ def trial_world(
     robot: Robot | World,
     terrain: Terrain | None = None,
     mode: Mode = "servo",
+    *,
+    bandwidth: float = STANCE_BANDWIDTH,
     **more: Any,
 ) -> World:
     """Return a world in which all of the robot can touch, not only its soles.
@@ -104,6 +107,7 @@ def trial_world(
         robot: The robot; a world is returned as it is.
         terrain: What it stands on; flat ground unless given.
         mode: Mode of the joints.
+        bandwidth: Bandwidth of the legs' servos in stance [Hz].
         more: Arguments of :func:`~equipoise.simulation.world.make_world`.
 
     Raises:
@@ -117,7 +121,7 @@ def trial_world(
             )
         return robot
     contacts = (*sole_points(robot), *body_points(robot))
-    actuation = actuation_of(robot, mode)
+    actuation = actuation_of(robot, mode, bandwidth=bandwidth)
     return make_world(
         robot, terrain or Flat(), contacts=contacts, actuation=actuation, **more
     )
@@ -130,6 +134,7 @@ def stand(
     seconds: float = 3.0,
     engine: EngineName = "native",
     dt: float = 1e-3,
+    model: Robot | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Let a robot settle on its feet; its servos hold the posture.
@@ -141,6 +146,7 @@ def stand(
         seconds: How long.
         engine: Which engine.
         dt: Time step [s].
+        model: The robot as the feed-forward torques know it; as it is unless given.
         progress: Is told the simulated time [s] now and then.
 
     Returns:
@@ -166,6 +172,7 @@ def stand(
             checks=(
                 _com_check("CoM stays near", world, q, drift),
                 _weight_check(world, force[2]),
+                *limit_checks(summary.actuators),
             ),
             passed=f"stood on {world.terrain.describe()} for {seconds:g} s",
             failed=f"did not fall on {world.terrain.describe()}",
@@ -183,7 +190,7 @@ def stand(
 
     return simulate(
         world,
-        _posture(world, q),
+        _posture(model or world.robot, q),
         seconds,
         start=q,
         engine=engine,
@@ -201,6 +208,7 @@ def drop(
     seconds: float = 3.0,
     engine: EngineName = "native",
     dt: float = 1e-3,
+    model: Robot | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Drop a robot onto its feet; its servos hold the posture.
@@ -214,6 +222,7 @@ def drop(
         seconds: How long.
         engine: Which engine.
         dt: Time step [s].
+        model: The robot as the feed-forward torques know it; as it is unless given.
         progress: Is told the simulated time [s] now and then.
 
     Returns:
@@ -265,7 +274,7 @@ def drop(
 
     return simulate(
         world,
-        _posture(world, stance),
+        _posture(model or world.robot, stance),
         seconds,
         start=start,
         engine=engine,
@@ -286,8 +295,7 @@ def _refuse_short(seconds: float, least: float) -> None:
         )
 
 
-def _posture(world: World, q: Array) -> Hold:
-    robot = world.robot
+def _posture(robot: Robot, q: Array) -> Hold:
     centre = np.asarray(com(robot, q), dtype=np.float64)
     return Hold(joint_positions(robot, q), centre, standing_torques(robot, q))
 

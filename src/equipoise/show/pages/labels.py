@@ -21,6 +21,7 @@ UNITS = {
     "nspm": "N s/m",
     "share": "%",
     "fraction": "%",
+    "deg": "°",
 }
 # Units of small and of large values: the unit, its factor, above and below which size.
 OTHER_UNITS = {
@@ -45,6 +46,8 @@ FIRST = (
     "fell_at_s",
     "landed_at_s",
     "com_error_m",
+    "placement_error_m",
+    "zmp_error_m",
     "zmp_margin_m",
     "zmp_inside_fraction",
 )
@@ -53,6 +56,12 @@ PHRASES = {
     "wall": "computing time",
     "realtime_factor": "real-time factor",
     "zmp_inside": "time with the ZMP inside",
+    "placement_error": "error of footfalls",
+    "end_error": "CoM off its plan at the end",
+    "heading_error": "heading off its plan at the end",
+    "peak_torque": "torque over its limit, peak",
+    "peak_speed": "speed over its limit, peak",
+    "at_limit": "time with a torque at its limit",
     "double_support": "double support, fraction of a step",
     "length": "step length",
     "width": "step width",
@@ -72,6 +81,34 @@ def readable_results(
     for key in [*first, *(key for key in results if key not in first)]:
         if key not in leave_out:
             yield from _rows(key, results[key])
+
+
+def joint_use_rows(
+    joints: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, ...]]:
+    """Yield a head, then a row of texts for each joint: torque and speed, and limits.
+
+    Args:
+        joints: ``"joints"`` of ``"actuators"`` of a summary, by name.
+    """
+    yield (
+        "joint",
+        "peak [Nm]",
+        "RMS [Nm]",
+        "limit [Nm]",
+        "peak [rad/s]",
+        "limit [rad/s]",
+    )
+    keys = (
+        "peak_torque_nm",
+        "rms_torque_nm",
+        "torque_limit_nm",
+        "peak_speed_radps",
+        "speed_limit_radps",
+    )
+    for name, use in joints.items():
+        values = [use.get(key) for key in keys]
+        yield name, *("–" if value is None else f"{value:.3g}" for value in values)
 
 
 def value_with_unit(value: object, unit: str) -> str:

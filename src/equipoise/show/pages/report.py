@@ -9,11 +9,13 @@ from typing import Any
 from equipoise.log.run import Run
 from equipoise.show.charts.quantities import available, charts, ground_map
 from equipoise.show.pages.labels import (
+    joint_use_rows,
     readable_results,
     value_with_unit,
     values_with_unit,
 )
 from equipoise.show.pages.markup import (
+    details,
     element,
     folded,
     how_to_reproduce,
@@ -41,14 +43,16 @@ ELSEWHERE = (
     "paper",
     "command",
     "seed",
+    "footfalls",
 )
 # Groups of results; what is in none of them is part of the outcome.
-MAPPINGS = ("gait", "contact", "solver")
+MAPPINGS = ("gait", "contact", "actuators", "solver")
 SIMULATION = (
     "verb",
     "robot",
     "terrain",
     "payload_kg",
+    "unknown_payload_kg",
     "engine",
     "duration_s",
     "dt_s",
@@ -92,6 +96,7 @@ def report(run: Run, title: str, reproduce: str) -> str:
         _opening(results, title),
         section("Replay", replay(run)),
         section("Results", result_tables(_groups(results))),
+        section("Actuators and footfalls", _joints(results), _footfalls(results)),
         section("Compared", paper_table(paper) if paper else ""),
         section(
             "Centre of mass and ZMP",
@@ -137,7 +142,7 @@ def _groups(results: Mapping[str, Any]) -> dict[str, str]:
         "Outcome": value_table([*outcome]),
         "Checks": _checks(results),
         **{
-            key.capitalize(): value_table([*readable_results(results[key])])
+            key.capitalize(): value_table([*readable_results(results[key], ["joints"])])
             for key in groups
         },
         "Simulation": value_table([*readable_results(simulation)]),
@@ -156,6 +161,37 @@ def _checks(results: Mapping[str, Any]) -> str:
         )
         rows.append((text(check.get("name", "")), *map(text, shown), mark))
     return table(("check", "value", "limit", "verdict"), rows) if rows else ""
+
+
+def _joints(results: Mapping[str, Any]) -> str:
+    """Return torques and speeds against their limits, folded."""
+    joints = results.get("actuators", {}).get("joints")
+    if not joints:
+        return ""
+    head, *rows = joint_use_rows(joints)
+    cells = [[text(cell) for cell in row] for row in rows]
+    return details(f"torques and speeds of {len(rows)} joints", table(head, cells))
+
+
+def _footfalls(results: Mapping[str, Any]) -> str:
+    """Return where and when feet came down, folded."""
+    steps = results.get("footfalls")
+    if not steps:
+        return ""
+    rows = [
+        [
+            str(number),
+            step["side"],
+            value_with_unit(step["touch_down_s"], "s") if step["made"] else "not made",
+            value_with_unit(step["planned_s"], "s"),
+            value_with_unit(step["placement_error_m"], "m"),
+            value_with_unit(step["yaw_error_deg"], "°"),
+        ]
+        for number, step in enumerate(steps, start=1)
+    ]
+    head = ("step", "foot", "touch-down", "planned", "off its place", "turned")
+    cells = [[text(cell) for cell in row] for row in rows]
+    return details(f"{len(rows)} footfalls", table(head, cells))
 
 
 def _plots(run: Run, *what: str) -> list[str]:
