@@ -103,14 +103,15 @@ def _shared_load(
         return {side: np.ones(len(support)) for side in points}
     left, right = points["left"], points["right"]
     height = 0.5 * (left + right)[:, 2]
-    # the ZMP at that height
-    load = np.maximum(force[:, 2], np.finfo(np.float64).tiny)
-    x = (height * force[:, 0] - moment[:, 1]) / load
-    y = (height * force[:, 1] + moment[:, 0]) / load
-    zmp = np.stack([x, y], axis=1)
+    # the ZMP at that height, times the load; where nothing is pressed down, midway
+    load = force[:, 2]
+    x = height * force[:, 0] - moment[:, 1] - load * right[:, 0]
+    y = height * force[:, 1] + moment[:, 0] - load * right[:, 1]
     between = (left - right)[:, :2]
-    along = ((zmp - right[:, :2]) * between).sum(axis=1)
-    fraction = np.clip(along / np.maximum((between**2).sum(axis=1), 1e-12), 0.0, 1.0)
+    pressed = load * (between**2).sum(axis=1)
+    along = x * between[:, 0] + y * between[:, 1]
+    fraction = np.divide(along, pressed, out=np.full(len(x), 0.5), where=pressed > 1e-9)
+    fraction = np.clip(fraction, 0.0, 1.0)
     fraction = np.where(support == SUPPORTS.index("left"), 1.0, fraction)
     fraction = np.where(support == SUPPORTS.index("right"), 0.0, fraction)
     return {"left": fraction, "right": 1.0 - fraction}

@@ -15,6 +15,10 @@ from equipoise.simulation.actuator_use import ActuatorUse
 from equipoise.simulation.falling import fall_cause
 from equipoise.simulation.world import World
 
+# A torque may be at its limit for this fraction of the time.
+AT_LIMIT = 0.05
+# A sentence tells of so many checks that failed.
+MOST_FAILURES = 2
 PACKAGES = ("equipoise", "numpy", "pin", "warp-lang", "mujoco")
 
 
@@ -158,7 +162,10 @@ def trial_results(
         why = f": {cause.text}" if cause else ""
         sentence = f"{name} fell at {summary.fell_at_s:.2f} s{fell} on {ground}{why}."
     elif failures:
-        sentence = f"{name} {failed}, but {' and '.join(failures)}."
+        told = failures[:MOST_FAILURES]
+        if len(failures) > MOST_FAILURES:
+            told[-1] += f" ({len(failures) - MOST_FAILURES} more failed)"
+        sentence = f"{name} {failed}, but {' and '.join(told)}."
     else:
         sentence = f"{name} {passed}."
     material = world.material
@@ -181,11 +188,12 @@ def trial_results(
 
 
 def limit_checks(use: ActuatorUse) -> tuple[Check, ...]:
-    """Return that no torque and no speed was beyond its limit."""
+    """Return that no torque and no speed was beyond its limit, or long at it."""
     torque, speed = use.peak_torque_joint, use.peak_speed_joint
     return (
         Check(f"torque over its limit ({torque})", use.peak_torque_fraction, 1.0, "%"),
         Check(f"speed over its limit ({speed})", use.peak_speed_fraction, 1.0, "%"),
+        Check("time with a torque at its limit", use.at_limit_fraction, AT_LIMIT, "%"),
     )
 
 

@@ -180,7 +180,7 @@ def _rows(key: str, value: object) -> Iterator[tuple[str, str]]:
     elif unit:
         shown = values_with_unit([*value.values()], unit)
         for part, text in zip(value, shown, strict=True):
-            yield f"{label}, {part}", text
+            yield f"{label}, {str(part).replace('_', ' ')}", text
     else:
         for part_label, text in readable_results(value):
             yield f"{label}, {part_label}", text

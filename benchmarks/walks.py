@@ -1,0 +1,101 @@
+"""Walks of several robots and in several directions, in both engines, as a table.
+
+``python -m benchmarks.walks`` prints Markdown: twelve steps with servo actuators, open
+loop. ``--directions`` walks two of the robots forward, backward, sideways, turning and
+on slopes instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import equipoise as eq
+from equipoise.kinematics.terrain import Slope, Terrain
+from equipoise.simulation.simulate import ENGINES
+
+STEPS = 12
+CATALOGUE = ("humanoid", "mahru-1", "itu-biped")
+EXAMPLE_ROBOTS = {
+    "G1": "g1_description/urdf/g1_29dof_rev_1_0.urdf",
+    "TALOS": "talos_data/robots/talos_reduced.urdf",
+    "Romeo": "romeo_description/urdf/romeo.urdf",
+}
+SIDE = 0.075
+TURN = math.radians(10.0)
+DIRECTIONS: tuple[tuple[str, dict[str, Any], Terrain | None], ...] = (
+    ("forward", {}, None),
+    ("backward", {"length": -0.1}, None),
+    ("left", {"length": 0.0, "sideways": SIDE}, None),
+    ("right", {"length": 0.0, "sideways": -SIDE}, None),
+    ("turning left by 10° a step", {"turn": TURN}, None),
+    ("turning right", {"turn": -TURN}, None),
+    ("up a slope of 10°", {}, Slope(TURN)),
+    ("down a slope of 10°", {}, Slope(-TURN)),
+)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.walks")
+    parser.add_argument("--directions", action="store_true", help="many directions")
+    options = parser.parse_args()
+    if options.directions:
+        for name, path in robots():
+            if name in ("humanoid", "G1"):
+                robot = eq.load(path)
+                for words, asked, ground in DIRECTIONS:
+                    row(f"{name}, {words}", robot, asked, ground)
+        return
+    for name, path in robots():
+        row(name, eq.load(path), {}, None)
+
+
+def robots() -> Iterator[tuple[str, str]]:
+    """Yield names and paths of the robots that are installed."""
+    for name in CATALOGUE:
+        yield name, name
+    try:
+        shared = importlib.metadata.distribution("example-robot-data")
+        root = Path(str(shared.locate_file("cmeel.prefix/share/example-robot-data")))
+        for name, path in EXAMPLE_ROBOTS.items():
+            yield name, str(root / "robots" / path)
+        import icub_models
+
+        yield "iCub", str(icub_models.get_model_file("iCubGazeboV2_5"))
+    except (ImportError, importlib.metadata.PackageNotFoundError) as error:
+        print(f"left out: {error}", file=sys.stderr)
+
+
+def row(
+    name: str, robot: eq.Robot, asked: dict[str, Any], ground: Terrain | None
+) -> None:
+    """Print how one walk went in each engine."""
+    more = {} if ground is None else {"ground": ground}
+    try:
+        motion = eq.solve(robot, eq.fit_walk(robot, STEPS, **asked, **more))
+    except eq.EquipoiseError as error:
+        print(f"| {name} | {error} | |", flush=True)
+        return
+    cells = []
+    for engine in ENGINES:
+        results = eq.walk(robot, motion, ground, engine=engine).summary
+        com, zmp = results["com_error_m"]["mean"], results["zmp_error_m"]
+        torque = results["actuators"]["peak_torque_fraction"]
+        outcome = (
+            "" if results["achieved"] else f", not achieved: {results['sentence']}"
+        )
+        cells.append(
+            f"{1e3 * com:.1f} mm, {1e3 * zmp['single_support_rms']:.1f} mm, "
+            f"{100 * torque:.0f} %{outcome}"
+        )
+    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
