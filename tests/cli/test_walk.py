@@ -27,7 +27,9 @@ OPTIONS = (
     "--method",
     "--footsteps",
     "--unfiltered",
-    "--servo",
+    "--actuators",
+    "--bandwidth",
+    "--unknown-payload",
 )
 
 
@@ -60,7 +62,7 @@ def test_a_walk_is_told_and_written(say: Say, tmp_path: Path) -> None:
     assert figures["achieved"] is True
     assert figures["steps_done"] == figures["steps_wanted"] == 6
     assert figures["com_error_m"]["mean"] <= 5e-3
-    assert figures["zmp_inside_share"] >= 0.95
+    assert figures["zmp_inside_fraction"] >= 0.95
     gait = figures["gait"]
     assert gait["steps"] == 6
     assert gait["length_m"] > 0.0
@@ -76,7 +78,7 @@ def test_a_walk_is_told_and_written(say: Say, tmp_path: Path) -> None:
         (["--length", "0", "--sideways", "0.06"], {"length_m": 0.0}),
         (["--length", "0.1", "--turn", "10"], {"length_m": 0.1}),
         (["--step-time", "1"], {"step_time_s": 1.0}),
-        (["--double-support", "0.4"], {"double_support_share": 0.4}),
+        (["--double-support", "0.4"], {"double_support_fraction": 0.4}),
         (["--clearance", "0.03"], {"clearance_m": 0.03}),
         (["--com-height", "0.55"], {"com_height_m": 0.55}),
         (["--first", "left"], {"first": "left"}),
@@ -87,7 +89,9 @@ def test_a_walk_is_told_and_written(say: Say, tmp_path: Path) -> None:
             ["--terrain", "stairs:0.03,0.26,8,0.15", "--length", "0.26"],
             {"length_m": 0.26},
         ),
-        (["--servo"], {}),
+        (["--actuators", "ideal"], {}),
+        (["--bandwidth", "4"], {}),
+        (["--unknown-payload", "torso=0.2"], {}),
         (["--engine", "mujoco"], {}),
         (["--payload", "torso=2"], {}),
     ],

@@ -72,7 +72,7 @@ def test_points_are_those_of_gait_and_joints(motion: Motion) -> None:
     expected = {
         "position": joints,
         "velocity": motion.v[:, 6:],
-        "torque": np.zeros_like(joints),
+        "torque": motion.joint_torque,
         "com": motion.com,
         "com_velocity": table.com_velocity,
         "com_acceleration": table.com_acceleration,

@@ -56,7 +56,7 @@ def test_actuators_that_are_too_weak():
     """Too much to carry: an actuator of a leg gives all it can, which comes first."""
     robot = load("itu-biped")
     world = trial_world(robot, Flat())
-    world = dataclasses.replace(world, robot=with_payload(robot, {"torso": 1000.0}))
+    world = dataclasses.replace(world, robot=with_payload(robot, {"torso": 200.0}))
     run = stand(world)
     cause = cause_of(world, run)
     assert cause is not None

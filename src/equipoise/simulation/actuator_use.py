@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.control.signals import State
+from equipoise.log.run import Run
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.simulation.actuation import BASE_DOF, MODES
 from equipoise.simulation.world import World
@@ -59,46 +59,31 @@ class ActuatorUse:
     joints: dict[str, JointUse]
 
 
-class UseMeter:
-    """Measures torques and speeds while a simulation runs, at every state shown."""
-
-    def __init__(self, world: World) -> None:
-        """Begin with nothing measured."""
-        self._world = world
-        count = world.robot.nv - BASE_DOF
-        limit = world.actuation.torque_limit
-        self._limit = np.where(limit > 0.0, AT_LIMIT * limit, np.inf)
-        self._torque, self._speed = np.zeros(count), np.zeros(count)
-        self._squares, self._states, self._at_limit = np.zeros(count), 0, 0
-
-    def see(self, state: State) -> None:
-        """Measure a state."""
-        size = np.abs(state.torque)
-        np.maximum(self._torque, size, out=self._torque)
-        np.maximum(self._speed, np.abs(state.v[BASE_DOF:]), out=self._speed)
-        self._squares += size * size
-        self._at_limit += bool((size >= self._limit).any())
-        self._states += 1
-
-    def use(self) -> ActuatorUse:
-        """Return what was measured."""
-        world, states = self._world, max(self._states, 1)
-        actuation, names = world.actuation, degree_names(world.robot)
-        rms = np.sqrt(self._squares / states)
-        torque = _most(names, self._torque, actuation.torque_limit)
-        speed = _most(names, self._speed, actuation.velocity_limit)
-        joints = {
-            name: JointUse(
-                float(self._torque[at]),
-                float(rms[at]),
-                _known(actuation.torque_limit[at]),
-                float(self._speed[at]),
-                _known(actuation.velocity_limit[at]),
-            )
-            for at, name in enumerate(names)
-        }
-        kind = actuator_kind(world)
-        return ActuatorUse(kind, *torque, *speed, self._at_limit / states, joints)
+def actuator_use(world: World, run: Run) -> ActuatorUse:
+    """Return what a run asked of the actuators, in its rows."""
+    actuation, names = world.actuation, degree_names(world.robot)
+    size, speeds = np.abs(run.torque), np.abs(run.v[:, BASE_DOF:])
+    peak, rms = size.max(axis=0), np.sqrt(np.mean(size**2, axis=0))
+    fastest = speeds.max(axis=0)
+    limit = actuation.torque_limit
+    at_limit = size >= np.where(limit > 0.0, AT_LIMIT * limit, np.inf)
+    joints = {
+        name: JointUse(
+            float(peak[at]),
+            float(rms[at]),
+            _known(limit[at]),
+            float(fastest[at]),
+            _known(actuation.velocity_limit[at]),
+        )
+        for at, name in enumerate(names)
+    }
+    return ActuatorUse(
+        actuator_kind(world),
+        *_most(names, peak, limit),
+        *_most(names, fastest, actuation.velocity_limit),
+        float(np.mean(at_limit.any(axis=1))),
+        joints,
+    )
 
 
 def actuator_kind(world: World) -> str:

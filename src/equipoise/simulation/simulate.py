@@ -15,7 +15,7 @@ from equipoise.control.signals import State
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuator_use import UseMeter
+from equipoise.simulation.actuator_use import actuator_use
 from equipoise.simulation.engine import Engine
 from equipoise.simulation.falling import has_fallen, time_of_fall
 from equipoise.simulation.loop import WHOLE, ControlLoop, Periods, whole_steps
@@ -177,7 +177,7 @@ def simulate(
         realtime_factor=float(trace.time[-1]) / wall,
         com_error_m=com_error(run),
         zmp_margin_m=margins(run),
-        actuators=watch.meter.use(),
+        actuators=actuator_use(world, run),
         notices=tuple(getattr(engine, "notices", ())),
         versions=versions(),
         error=None if failed is None else str(failed),
@@ -188,19 +188,17 @@ def simulate(
 
 
 class _Watch:
-    """Measures the actuators; stops the loop some time after the robot has fallen."""
+    """Looks now and then whether the robot lies, and stops the loop some time after."""
 
     def __init__(
         self, world: World, upright: Array, progress: Callable[[float], None] | None
     ) -> None:
         self._world, self._upright, self._progress = world, upright, progress
-        self.meter = UseMeter(world)
         self._next_look = WATCH_PERIOD
         self._fell_at: float | None = None
 
     def __call__(self, state: State) -> bool:
         """Return whether it is time to stop."""
-        self.meter.see(state)
         if state.time < self._next_look:
             return False
         self._next_look = state.time + WATCH_PERIOD

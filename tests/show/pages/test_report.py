@@ -225,7 +225,7 @@ def test_methods_of_a_paper_are_a_table():
     method = {
         "method": "CCG <1>",
         "com_error_m": {"mean": 0.0034, "max": 0.0088, "min": 0.0003},
-        "zmp_inside_share": 0.36,
+        "zmp_inside_fraction": 0.36,
         "time_a_point_s": 0.0008,
         "steps_done": 3,
         "fell_at_s": 6.94,
