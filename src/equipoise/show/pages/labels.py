@@ -33,7 +33,7 @@ OTHER_UNITS = {
 LEAST = {"mm": 1e-3, "ms": 1e-3}
 NOTHING = 1e-9
 DIGITS = 3
-NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "fz": "Fz"}
+NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "fz": "Fz", "rms": "RMS"}
 # What a reader looks for first; the rest follows by name.
 FIRST = (
     "verb",
@@ -180,7 +180,8 @@ def _rows(key: str, value: object) -> Iterator[tuple[str, str]]:
     elif unit:
         shown = values_with_unit([*value.values()], unit)
         for part, text in zip(value, shown, strict=True):
-            yield f"{label}, {str(part).replace('_', ' ')}", text
+            words = " ".join(NAMES.get(word, word) for word in str(part).split("_"))
+            yield f"{label}, {words}", text
     else:
         for part_label, text in readable_results(value):
             yield f"{label}, {part_label}", text
