@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
-from scipy.optimize import minimize
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
@@ -232,6 +231,8 @@ JOINTS_FOR_A_POSE = 6
 FULL_TURN = math.pi
 # A joint bends the leg if its axis has this much of y in standing.
 LATERAL = 0.7
+# A knee is tried at so many angles.
+KNEE_POINTS = 361
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,8 +240,8 @@ class LegReach:
     """What a leg can span, and where it begins.
 
     Attributes:
-        longest: Greatest distance from the hip to the ankle that knees (joints whose
-            axis is lateral in standing) allow within their limits [m].
+        longest: Greatest distance from the hip to the ankle that the knee (the joint
+            with a lateral axis that changes it most) allows within its limits [m].
         hip_from_com: From the CoM to the hip, standing, in axes that turn with the
             heading [m], shape (3,). That it is constant is an approximation, and
             good to a centimetre or so: legs have mass.
@@ -289,7 +290,11 @@ def _ends(
 def _longest(
     robot: Robot, side: Side, joints: tuple[str, ...], last: str | None
 ) -> float:
-    """Return the greatest distance from hip to ankle that knees allow [m]."""
+    """Return the greatest distance from hip to ankle that the knee allows [m].
+
+    The other joints stay as in standing: where their axes are apart, moving them all
+    would add up offsets that a leg cannot use while its foot is flat.
+    """
     model = robot.model
     q = np.array(robot.standing)
     jacobians = pin.computeJointJacobians(model, robot.data, q)
@@ -302,20 +307,20 @@ def _longest(
         if joint.nq == 1 and abs(jacobians[4, joint.idx_v]) > LATERAL
     ]
 
-    def nearness(values: Array) -> float:
-        q[indices] = values
-        hip, ankle = _ends(robot, q, side, joints[0], last)
-        return -float(np.linalg.norm(ankle - hip))
+    def distances(index: int) -> list[float]:
+        lower = max(float(model.lowerPositionLimit[index]), -FULL_TURN)
+        upper = min(float(model.upperPositionLimit[index]), FULL_TURN)
+        found = []
+        for value in np.linspace(lower, upper, KNEE_POINTS):
+            moved = q.copy()
+            moved[index] = value
+            hip, ankle = _ends(robot, moved, side, joints[0], last)
+            found.append(float(np.linalg.norm(ankle - hip)))
+        return found
 
-    start = q[indices]
-    if not indices:
-        return -nearness(start)
-    bounds = [
-        (
-            max(float(model.lowerPositionLimit[i]), -FULL_TURN),
-            min(float(model.upperPositionLimit[i]), FULL_TURN),
-        )
-        for i in indices
-    ]
-    found = minimize(nearness, start, method="L-BFGS-B", bounds=bounds)
-    return float(max(-found.fun, -nearness(start)))
+    hip, ankle = _ends(robot, q, side, joints[0], last)
+    standing = float(np.linalg.norm(ankle - hip))
+    # the knee is the joint that changes the distance most
+    spans = [distances(index) for index in indices]
+    knee = max(spans, key=lambda span: max(span) - min(span), default=[standing])
+    return max(*knee, standing)

@@ -36,6 +36,8 @@ KNOT = 0.02
 BETTER = 0.95
 SHORTEST_DT, LONGEST_DT = 1e-4, 0.02
 LONGEST_WALK = 600.0
+# A joint this near to its limit is at it [rad or m].
+AT_LIMIT = 1e-4
 # From one point to the next a joint moves by less than this [rad or m].
 LARGEST_JUMP = 0.2
 
@@ -234,7 +236,7 @@ def check_reached(
     """Refuse a motion with points that were not reached.
 
     Raises:
-        EquipoiseError: When, which foot, and how far off.
+        EquipoiseError: When, which joint is at its limit, which foot, how far off.
     """
     missed = np.flatnonzero(~found.converged)
     if len(missed) == 0:
@@ -247,12 +249,32 @@ def check_reached(
         gap = sole_pose(robot, found.q[worst], side) - poses[worst]
         off[side] = float(np.linalg.norm(gap[:3, 3]))
     foot = max(off, key=lambda side: off[side])
+    stopped = _at_limits(robot, found.q[worst])
+    why = f"the {foot} leg is stretched out"
+    if stopped:
+        why = " and ".join(stopped)
     raise EquipoiseError(
-        f"{robot.name} cannot follow the gait at {time[first]:.3f} s: at "
-        f"{time[worst]:.3f} s the {foot} foot stays {off[foot]:.4f} m and the CoM "
-        f"{found.com_error[worst]:.4f} m off ({len(missed)} of {len(time)} points); "
-        "another CoM height, shorter or lower steps may help"
+        f"{robot.name} cannot follow the gait at {time[first]:.3f} s: {why}; at "
+        f"{time[worst]:.3f} s the {foot} foot stays {1e3 * off[foot]:.1f} mm and the "
+        f"CoM {1e3 * found.com_error[worst]:.1f} mm off ({len(missed)} of {len(time)} "
+        "points)"
     )
+
+
+def _at_limits(robot: Robot, q: Array) -> list[str]:
+    """Return which joints of the legs are at which limit, in words."""
+    values = joint_positions(robot, q)
+    limits = {actuator.joint: actuator for actuator in robot.actuators}
+    legs = [name for leg in robot.legs.values() for name in leg.joints]
+    found = []
+    for name, value in zip(degree_names(robot), values, strict=True):
+        own = limits.get(name)
+        if own is None or name not in legs:
+            continue
+        for words, limit in (("lower", own.lower), ("upper", own.upper)):
+            if abs(value - limit) < AT_LIMIT:
+                found.append(f"'{name}' is at its {words} limit, {limit:.3f}")
+    return found
 
 
 def check_smooth(robot: Robot, q: Array, time: Array) -> None:
