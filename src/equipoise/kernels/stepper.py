@@ -39,7 +39,7 @@ from equipoise.kernels.once import once
 
 # A step is tried again if contact would pull or an actuator go beyond its limit, but
 # not more often than this.
-TRIES = 4
+TRIES = 6
 BASE_DOF = 6
 
 
@@ -299,7 +299,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 wrong = wrong + check_limits(program, g, d, rate, scratch, t)
             for k in range(points.count):
                 if points.number[k, ROOT_GROUP] == 0:
-                    wrong = wrong + resolve(points, k, raw, work, t)
+                    wrong = wrong + resolve(points, k, again, raw, work, t)
             if wrong == 0:
                 break
         sizes = Lanes()
@@ -320,7 +320,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             integrate_free(g, dt, scratch, t)
         for k in range(points.count):
             if points.number[k, ROOT_GROUP] != 0:
-                resolve(points, k, raw, work, t)
+                resolve(points, k, TRIES, raw, work, t)
             commit(points, k, dt, block, work, t)
         return sizes
 
