@@ -781,7 +781,8 @@ def test_state_follows_reset_and_advance() -> None:
     q[:, 0] += np.arange(5.0)
     fleet.reset(q, sliding(robot))
     com = np.array([eq.com(robot, row) for row in q])
-    assert np.abs(fleet.state.q.numpy()[:, : robot.nq] - q).max() == 0.0
+    # bases are kept half a step ahead, and put back: to rounding
+    assert np.abs(fleet.state.q.numpy()[:, : robot.nq] - q).max() < 1e-15
     assert np.abs(fleet.state.v.numpy()[:, : robot.nv] - sliding(robot)).max() < 1e-15
     assert np.abs(fleet.state.com.numpy() - com).max() < 1e-12
     jacobian = eq.com_jacobian(robot, q[0])

@@ -10,8 +10,8 @@ from simulation.blocks import (
     commands,
     in_the_air,
     make_machine,
+    midway_of,
     run,
-    start_axes,
 )
 
 import equipoise as eq
@@ -271,7 +271,8 @@ def test_position_mode_is_exact(robot: eq.Robot) -> None:
     """Joints are where they are told to be, and torques are inverse dynamics'.
 
     In free flight, with the base's own acceleration, Pinocchio's RNEA needs no force
-    on the base and the torques that the trace says.
+    on the base and the torques that the trace says, where and as fast as the step has
+    the robot.
     """
     rng = np.random.default_rng(1)
     steps = 60
@@ -285,9 +286,7 @@ def test_position_mode_is_exact(robot: eq.Robot) -> None:
     trace = engine.advance(commands(robot, steps, position=told))
     error = positions(robot, trace) - told
     assert np.abs((error + np.pi) % (2.0 * np.pi) - np.pi).max() < 1e-12
-    q = np.vstack([robot.standing, trace.q[:-1]])
-    v = np.vstack([np.zeros(robot.nv), trace.v[:-1]])
-    a = start_axes(q, trace.q, trace.a)
+    q, v, a = midway_of(robot, trace, robot.standing, np.zeros(robot.nv), joints=False)
     model = pin.Model(robot.model)
     model.gravity.linear = np.array([0.0, 0.0, -G])
     data = model.createData()

@@ -14,9 +14,11 @@ from equipoise.kernels.articulated import (
     BIAS_TURN,
     BUSY,
     FREE,
+    HANDLE,
     JOINT,
     KIND,
     LINKS,
+    P_MODE,
     POSITION,
     QUATERNION,
     QUATERNION_W,
@@ -152,13 +154,21 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         t: int,
     ) -> None:
         """Write states; with them, if asked for, contacts and CoM."""
-        # free bodies half a step back, where their velocities are
+        # half a step back, where velocities are
+        back = scalar(-0.5) * world.dt
+        d = wp.min(block, program.actuator.shape[0] - 1)
         for g in range(program.groups):
             if program.table[g, KIND] == FREE:
                 scratch[g, AXIS, t] = scratch[g, POSITION, t]
                 scratch[g, BIAS, t] = scratch[g, QUATERNION, t]
                 scratch[g, BIAS_TURN, t] = scratch[g, QUATERNION_W, t]
-                drift(g, scalar(-0.5) * world.dt, scratch, t)
+                drift(g, back, scratch, t)
+            else:
+                motion = scratch[g, JOINT, t]
+                scratch[g, HANDLE, t] = motion
+                free = program.actuator[d, g, P_MODE][2]
+                motion[0] = motion[0] + back * wp.cw_mul(free, motion[1])
+                scratch[g, JOINT, t] = motion
             if world.report != MOTION or program.table[g, KIND] == FREE:
                 place(program, g, world.dt, scratch, raw, t)
         written = Mask()
@@ -224,6 +234,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 scratch[g, POSITION, t] = scratch[g, AXIS, t]
                 scratch[g, QUATERNION, t] = scratch[g, BIAS, t]
                 scratch[g, QUATERNION_W, t] = scratch[g, BIAS_TURN, t]
+            else:
+                scratch[g, JOINT, t] = scratch[g, HANDLE, t]
 
     @wp.func
     def assess_row(

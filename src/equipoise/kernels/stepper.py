@@ -22,6 +22,7 @@ from equipoise.kernels.articulated import (
     MIDWAY_VELOCITY,
     MOMENT,
     OMEGA,
+    P_MODE,
     POSITION,
     QUATERNION,
     QUATERNION_W,
@@ -278,12 +279,15 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 extra = added[e, g, 0][0]
                 if world.effects == 1:
                     joint = scratch[g, JOINT, t]
+                    # where it was at the beginning of the step
+                    free = program.actuator[d, g, P_MODE][2]
+                    since = half * dt * wp.cw_mul(free, joint[1])
                     for i in range(width):
                         if program.table[g, busy_at + i] == 1:
                             extra[i] = extra[i] + unmodelled(
                                 time[i],
                                 program.table[g, v_at + i] - BASE_DOF,
-                                joint[0, i],
+                                joint[0, i] - since[i],
                                 joint[1, i],
                             )
                 load = load_of(g, scratch, t)
