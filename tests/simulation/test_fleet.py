@@ -707,8 +707,8 @@ def arrived(told: list[float], step: int, delay: int, hold: int) -> float:
 def test_delays_in_a_closed_loop(hold: int) -> None:
     """Torques arrive late by whole steps, also within a control period.
 
-    Against v += dt τ / I, q += dt v, with the law τ = 1 - 2 q - 0.3 v of what each
-    robot's state was when its command was given.
+    Against v += dt τ / I, q += dt × the mean of v before and after, with the law
+    τ = 1 - 2 q - 0.3 v of what each robot's state was when its command was given.
     """
     world, variation = delayed_machine("torque")
     fleet = Fleet(world, 5, DT, variation=variation, control_period=hold * DT)
@@ -727,8 +727,9 @@ def test_delays_in_a_closed_loop(hold: int) -> None:
         for step in range(periods * hold):
             if step % hold == 0:
                 told.append(1.0 - 2.0 * q - 0.3 * v)
+            before = v
             v += DT * arrived(told, step, int(delay), hold) / 0.3
-            q += DT * v
+            q += 0.5 * DT * (before + v)
         assert np.abs(found[robot] - [q, v]).max() < 1e-12
 
 
