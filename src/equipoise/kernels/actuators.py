@@ -38,6 +38,10 @@ STOP_TIME = 0.005
 BRISTLE_DAMPING = 0.7
 # A joint that moves less than this does not move at all [kg m² or kg].
 LEAST_INERTIA = 1e-10
+# In so many tries of a step what was decided wrongly is taken back (an actuator at its
+# limit that would give less, a point let go that would be pressed); in those after them
+# nothing is, so that an end is found.
+RETURNS = 3
 # A torque this much above its limit is rounding.
 SLACK = 1e-9
 
@@ -48,8 +52,9 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
 
     - ``actuate(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
       find the torques, and keep what ``hand_down`` of the tree needs
-    - ``check_limits(program, g, b, rate, scratch, t)``: how many actuators would go
-      beyond their limits; when the step is tried ``again`` they are held at them
+    - ``check_limits(program, g, b, rate, dt, again, scratch, t)``: how many actuators
+      would go beyond their limits, or are held at them and should not be; corrected
+      when the step is tried ``again``
     - ``integrate_joints(program, g, b, rate, carried, dt, scratch, t)``: position and
       velocity at the end of the step
     """
@@ -141,23 +146,28 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         implicit = dt * servo_damping
         total = own + others_implicit + implicit
         per = Lanes()
+        wanted_torque = torque
         forced = Lanes()
         if again > 0:
             forced = scratch[g, FORCED, t][0]
         for i in range(width):
-            # at first a guess: the joint yields, what it hangs on does not
-            rate = (torque[i] + others[i] - load[i]) / wp.max(total[i], least_inertia)
-            guess = torque[i] - implicit[i] * rate
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
-            within = wp.min(wp.max(guess, most_down), most_up)
-            held = within == guess
+            if again == 0:
+                # at first a guess: the joint yields, what it hangs on does not
+                rate = (torque[i] + others[i] - load[i]) / wp.max(
+                    total[i], least_inertia
+                )
+                guess = torque[i] - implicit[i] * rate
+                if guess > most_up:
+                    forced[i] = one
+                if guess < most_down:
+                    forced[i] = -one
             if forced[i] != zero:
                 within = wp.where(forced[i] > zero, most_up, most_down)
-                held = False
-            # no limit may hide a command that is no number
-            torque[i] = wp.where(held, torque[i], within + (guess - guess))
-            implicit[i] = wp.where(held, implicit[i], zero)
+                # no limit may hide a command that is no number
+                torque[i] = within + (torque[i] - torque[i])
+                implicit[i] = zero
             all_in = own[i] + others_implicit[i] + implicit[i]
             # what has no inertia has no acceleration of its own
             per[i] = wp.where(all_in > least_inertia, mode[2, i] / all_in, zero)
@@ -169,7 +179,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         )
         scratch[g, TORQUES, t] = wp.matrix_from_rows(torque, implicit, others)
         scratch[g, FORCED, t] = wp.matrix_from_rows(forced, others_implicit, slides)
-        scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, Lanes())
+        scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, wanted_torque)
 
     @wp.func
     def check_limits(
@@ -177,23 +187,40 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         g: int,
         b: int,
         rate: Lanes,
+        dt: scalar,
+        again: int,
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> int:
+        gain = program.actuator[b, g, P_GAIN]
         limit = program.actuator[b, g, P_LIMIT]
         mode = program.actuator[b, g, P_MODE]
-        torque = scratch[g, TORQUES, t]
-        given = torque[0] - wp.cw_mul(torque[1], rate)
+        velocity = scratch[g, JOINT, t][1]
+        forced = scratch[g, FORCED, t]
+        # what the actuator would give without limits, at the end of the step
+        damping = wp.max(gain[1], dt * gain[0])
+        given = scratch[g, SLIP, t][2] - dt * wp.cw_mul(damping, rate)
         beyond = int(0)
         worst = Lanes()
         for i in range(width):
-            worst[i] = mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i])
+            most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
+            most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
+            if forced[0, i] == zero:
+                worst[i] = wp.max(
+                    given[i] - slack * most_up, slack * most_down - given[i]
+                )
+            elif again < RETURNS:
+                worst[i] = wp.where(
+                    forced[0, i] > zero, most_up - given[i], given[i] - most_down
+                )
+            worst[i] = mode[2, i] * worst[i]
         # a lane that is no number may come out as the largest: it hides no other
         if not (wp.max(worst) <= zero):
-            forced = scratch[g, FORCED, t]
             for i in range(width):
                 if worst[i] > zero:
-                    forced[0, i] = wp.sign(given[i])
+                    forced[0, i] = wp.where(
+                        forced[0, i] == zero, wp.sign(given[i]), zero
+                    )
                     beyond = beyond + 1
             scratch[g, FORCED, t] = forced
         return beyond

@@ -20,6 +20,7 @@ from typing import Any
 
 import warp as wp
 
+from equipoise.kernels.actuators import RETURNS
 from equipoise.kernels.articulated import (
     ACCELERATION,
     FORCE,
@@ -83,9 +84,6 @@ BLOCK_GROUP, BLOCK_LANE = range(2)
 CENTRE, HALF, YAW = range(3)
 
 GROUND = -1
-# In so many tries of a step a point that was released may be found to touch after all;
-# in those after them points are released only, so that an end is found.
-RETURNS = 3
 
 
 @once

@@ -300,7 +300,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             wrong = int(0)
             for g in range(1, world.robot_groups):
                 rate = accelerate(program, g, scratch, raw, t)
-                wrong = wrong + check_limits(program, g, d, rate, scratch, t)
+                wrong = wrong + check_limits(program, g, d, rate, dt, again, scratch, t)
             for k in range(points.count):
                 if points.number[k, ROOT_GROUP] == 0:
                     wrong = wrong + resolve(points, k, again, raw, work, t)
