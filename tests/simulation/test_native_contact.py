@@ -406,6 +406,7 @@ def test_standing_robots_do_not_creep(
     trace = engine.advance(told, every=round(0.5 / dt))
     weight = robot.mass * G
     assert np.abs(eq.com(robot, trace.q) - settled).max() < 1e-9
+    assert np.abs(trace.v).max() < 1e-6  # nor swings, once in so many steps
     assert np.abs(trace.contact_force[..., 2].sum(axis=1) / weight - 1.0).max() < 1e-9
     assert np.linalg.norm(settled[:2] - eq.com(robot, robot.standing)[:2]) < 2e-3
 

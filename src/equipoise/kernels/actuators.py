@@ -53,8 +53,8 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     - ``actuate(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
       find the torques, and keep what ``hand_down`` of the tree needs
     - ``check_limits(program, g, b, rate, dt, again, scratch, t)``: how many actuators
-      would go beyond their limits, or are held at them and should not be; corrected
-      when the step is tried ``again``
+      would go beyond their limits, or are held at them and should not be, and how many
+      stops pull or are missed; corrected when the step is tried ``again``
     - ``integrate_joints(program, g, b, rate, carried, dt, scratch, t)``: position and
       velocity at the end of the step
     """
@@ -69,6 +69,11 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     bristle_damping = scalar(2.0 * BRISTLE_DAMPING)
     least_inertia = scalar(LEAST_INERTIA)
     slack = scalar(1.0 + SLACK)
+
+    @wp.func
+    def stop_way(position: scalar, lower: scalar, upper: scalar) -> scalar:
+        """Return 1 if the upper stop is nearer, -1 if the lower one is."""
+        return wp.where(position - lower > upper - position, one, -one)
 
     @wp.func
     def actuate(
@@ -104,6 +109,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         slip = Lanes()
         slip_implicit = Lanes()
         slides = Lanes()
+        stopped = scratch[g, ANCHOR, t][1]
         stopping = Lanes()
         stopping_implicit = Lanes()
         for i in range(width):
@@ -124,11 +130,15 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
                 bend[i] - catch * velocity[i],
             )
             slides[i] = wp.where(gives, damping, -one)
-            past = wp.max(ahead[i] - stop[1, i], zero) + wp.min(
-                ahead[i] - stop[0, i], zero
-            )
+            way = stop_way(position[i], stop[0, i], stop[1, i])
+            past = ahead[i] - wp.where(way > zero, stop[1, i], stop[0, i])
             push = past * stop_rate * stop_rate + two * stop_rate * velocity[i]
-            hit = wp.where(past * push > zero, own[i], zero)
+            if again == 0:
+                # at first a guess: nothing accelerates
+                stopped[i] = wp.where(
+                    way * past > zero and way * push > zero, one, zero
+                )
+            hit = stopped[i] * own[i]
             stopping[i] = -hit * push
             stopping_implicit[i] = hit * dt * stop_rate * (two + dt * stop_rate)
         others = slip - wp.cw_mul(friction[0], velocity) + limit[2] + stopping + extra
@@ -180,6 +190,9 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         scratch[g, TORQUES, t] = wp.matrix_from_rows(torque, implicit, others)
         scratch[g, FORCED, t] = wp.matrix_from_rows(forced, others_implicit, slides)
         scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, wanted_torque)
+        anchor = scratch[g, ANCHOR, t]
+        anchor[1] = stopped
+        scratch[g, ANCHOR, t] = anchor
 
     @wp.func
     def check_limits(
@@ -195,14 +208,28 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         gain = program.actuator[b, g, P_GAIN]
         limit = program.actuator[b, g, P_LIMIT]
         mode = program.actuator[b, g, P_MODE]
-        velocity = scratch[g, JOINT, t][1]
+        stop = program.actuator[b, g, P_STOP]
+        joint = scratch[g, JOINT, t]
+        velocity = joint[1]
         forced = scratch[g, FORCED, t]
+        anchor = scratch[g, ANCHOR, t]
         # what the actuator would give without limits, at the end of the step
         damping = wp.max(gain[1], dt * gain[0])
         given = scratch[g, SLIP, t][2] - dt * wp.cw_mul(damping, rate)
         beyond = int(0)
         worst = Lanes()
+        missed = Lanes()
         for i in range(width):
+            # stops, too, push at the end of the step, and never pull
+            way = stop_way(joint[0, i], stop[0, i], stop[1, i])
+            after = velocity[i] + dt * rate[i]
+            past = joint[0, i] - wp.where(way > zero, stop[1, i], stop[0, i])
+            past = way * (past + dt * after)
+            push = past * stop_rate * stop_rate + two * stop_rate * way * after
+            if anchor[1, i] > zero:
+                missed[i] = -mode[2, i] * push
+            elif again < RETURNS:
+                missed[i] = mode[2, i] * wp.min(push, past)
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
             if forced[0, i] == zero:
@@ -223,6 +250,12 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
                     )
                     beyond = beyond + 1
             scratch[g, FORCED, t] = forced
+        if not (wp.max(missed) <= zero):
+            for i in range(width):
+                if missed[i] > zero:
+                    anchor[1, i] = one - anchor[1, i]
+                    beyond = beyond + 1
+            scratch[g, ANCHOR, t] = anchor
         return beyond
 
     @wp.func
