@@ -176,20 +176,11 @@ def _turned(q: Array, v: Array, way: int) -> Array:
     return result
 
 
-def half_ahead(
-    robot: Robot, q: Array, v: Array, dt: float, *, joints: bool = True
-) -> Array:
-    """Return configurations (n, nq) that have gone on for half a step.
-
-    Without ``joints`` these are where they were, as they are if they are prescribed.
-    """
-    alone = np.array(v)
-    alone[:, :6] = 0.0
-    rows = [
-        pin.integrate(robot.model, *row)
-        for row in zip(q, 0.5 * dt * alone, strict=True)
-    ]
-    result = np.array(rows if joints else q)
+def half_ahead(robot: Robot, q: Array, v: Array, speed: Array, dt: float) -> Array:
+    """Return configurations (n, nq) half a step on, joints at speeds (n, nv - 6)."""
+    alone = np.hstack([np.zeros((len(q), 6)), 0.5 * dt * speed])
+    rows = [pin.integrate(robot.model, *row) for row in zip(q, alone, strict=True)]
+    result = np.array(rows)
     going = in_world(q, v)
     result[:, :3] += 0.5 * dt * going[:, :3]
     for row, turn in zip(result, 0.5 * dt * going[:, 3:6], strict=True):
@@ -207,7 +198,7 @@ def midway(
     dt: float,
     before: tuple[Array, Array] | None = None,
     *,
-    joints: bool = True,
+    prescribed: bool = False,
 ) -> tuple[Array, Array, Array]:
     """Return configuration, velocity and acceleration at which steps balance forces.
 
@@ -224,11 +215,12 @@ def midway(
         a: Accelerations that a trace has after them.
         dt: Time step [s].
         before: Configurations and velocities another step before; none after a reset.
-        joints: Whether joints are half a step ahead too: unless they are prescribed.
+        prescribed: Whether joints are: then they are midway on their way to q_next.
     """
     world = in_world(q, v)
     last = world if before is None else in_world(*before)
-    place = half_ahead(robot, q, v, dt, joints=joints)
+    speed = v[:, 6:] + dt * a[:, 6:] if prescribed else v[:, 6:]
+    place = half_ahead(robot, q, v, speed, dt)
     return (
         place,
         in_base(place, 1.5 * world - 0.5 * last),
@@ -237,7 +229,7 @@ def midway(
 
 
 def midway_of(
-    robot: Robot, trace: Trace, q: Array, v: Array, *, joints: bool = True
+    robot: Robot, trace: Trace, q: Array, v: Array, *, prescribed: bool = False
 ) -> tuple[Array, Array, Array]:
     """Return what :func:`midway` says of all steps of a trace that began at (q, v)."""
     dt = float(trace.time[0])
@@ -245,4 +237,4 @@ def midway_of(
     v_before = np.vstack([v, v, trace.v[:-1]])
     before = q_before[:-1], v_before[:-1]
     now = q_before[1:], v_before[1:]
-    return midway(robot, *now, trace.q, trace.a, dt, before, joints=joints)
+    return midway(robot, *now, trace.q, trace.a, dt, before, prescribed=prescribed)

@@ -308,7 +308,9 @@ def test_position_mode_is_exact(robot: eq.Robot) -> None:
     trace = engine.advance(commands(robot, steps, position=told))
     error = positions(robot, trace) - told
     assert np.abs((error + np.pi) % (2.0 * np.pi) - np.pi).max() < 1e-12
-    q, v, a = midway_of(robot, trace, robot.standing, np.zeros(robot.nv), joints=False)
+    q, v, a = midway_of(
+        robot, trace, robot.standing, np.zeros(robot.nv), prescribed=True
+    )
     model = pin.Model(robot.model)
     model.gravity.linear = np.array([0.0, 0.0, -G])
     data = model.createData()

@@ -56,8 +56,8 @@ def test_momentum_is_kept_at_every_instant(robot: eq.Robot, mode: str) -> None:
         torque=rng.normal(size=robot.nv - 6) * 5.0,
     )
     trace = engine.advance(told)
-    moved = mode != "position"
-    states = midway_of(robot, trace, q[0], v[0], joints=moved)
+    told_where = mode == "position"
+    states = midway_of(robot, trace, q[0], v[0], prescribed=told_where)
     rates = momentum_rates(robot, *states)
     rates[:, 2] += robot.mass * G
     # sums of forces as large as mass × acceleration are rounded

@@ -16,6 +16,7 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     ANCHOR,
+    COMMAND,
     FORCED,
     JOINT,
     P_BRISTLE,
@@ -50,6 +51,8 @@ SLACK = 1e-9
 def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     """Return what is done with a group of joints in a step.
 
+    - ``lead(program, g, b, dt, scratch, t)``: put prescribed joints where they are
+      midway through the step, as all others are, by ``half_way(…)``
     - ``actuate(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
       find the torques, and keep what ``hand_down`` of the tree needs
     - ``check_limits(program, g, b, rate, dt, again, scratch, t)``: how many actuators
@@ -62,6 +65,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
     Program = make_articulated(scalar, width).Program
     zero = scalar(0.0)
+    half = scalar(0.5)
     one = scalar(1.0)
     two = scalar(2.0)
     tiny = scalar(1e-30)
@@ -74,6 +78,34 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     def stop_way(position: scalar, lower: scalar, upper: scalar) -> scalar:
         """Return 1 if the upper stop is nearer, -1 if the lower one is."""
         return wp.where(position - lower > upper - position, one, -one)
+
+    @wp.func
+    def lead(
+        program: Program,
+        g: int,
+        b: int,
+        dt: scalar,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        joint = scratch[g, JOINT, t]
+        joint[0] = joint[0] + half_way(program, g, b, dt, scratch, t)
+        scratch[g, JOINT, t] = joint
+
+    @wp.func
+    def half_way(
+        program: Program,
+        g: int,
+        b: int,
+        dt: scalar,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> Lanes:
+        """Return half of the way that joints are prescribed for a step."""
+        mode = program.actuator[b, g, P_MODE]
+        command = scratch[g, COMMAND, t]
+        way = wp.cw_mul(mode[0], command[0] - scratch[g, JOINT, t][0])
+        return half * (way + dt * wp.cw_mul(mode[1], command[1]))
 
     @wp.func
     def actuate(
@@ -182,8 +214,10 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
             # what has no inertia has no acceleration of its own
             per[i] = wp.where(all_in > least_inertia, mode[2, i] / all_in, zero)
 
-        wanted = wp.cw_mul(mode[0], command[0] - ahead) / dt
-        wanted = (wanted + wp.cw_mul(mode[1], command[1] - velocity)) / dt
+        # from midway through the step to its end
+        wanted = two * (command[0] - position) / dt - velocity
+        wanted = wp.cw_mul(mode[0], wanted) + wp.cw_mul(mode[1], command[1] - velocity)
+        wanted = wanted / dt
         scratch[g, SOLUTION, t] = wp.matrix_from_rows(
             per, torque + others - load, wanted
         )
@@ -277,7 +311,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         forced = scratch[g, FORCED, t]
         slip = scratch[g, SLIP, t]
         velocity = joint[1] + dt * rate
-        position = joint[0] + dt * velocity
+        position = joint[0] + half * dt * wp.cw_mul(Lanes(one) + free, velocity)
         others = torque[2] - wp.cw_mul(forced[1], rate)
         servo = torque[0] - wp.cw_mul(torque[1], rate)
         # what a prescribed motion takes: all that the joint carries, rotor included
@@ -296,5 +330,9 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         scratch[g, ANCHOR, t] = wp.matrix_from_rows(anchor, Lanes(), Lanes())
 
     return SimpleNamespace(
-        actuate=actuate, check_limits=check_limits, integrate_joints=integrate_joints
+        lead=lead,
+        half_way=half_way,
+        actuate=actuate,
+        check_limits=check_limits,
+        integrate_joints=integrate_joints,
     )

@@ -8,7 +8,8 @@ expected midway through the next step, all in world axes.
 Free bodies and joints are kept half a step ahead of their velocities, and put back
 where they are read out: so a step is a drift by half of it, a change of velocity, and a
 drift by the other half, which keeps energy and momentum (leapfrog, of second order in
-flight). Joints whose motion is prescribed are where they are told to be.
+flight). Joints whose motion is prescribed are kept where they are told to be, and are
+half of the way further during a step.
 """
 
 # Kernel bodies are in Warp's own language, which mypy misreads.

@@ -71,7 +71,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     solve_free, accelerate = tree.solve_free, tree.accelerate
     actuators = make_actuators(scalar, width)
     actuate, check_limits = actuators.actuate, actuators.check_limits
-    integrate_joints = actuators.integrate_joints
+    integrate_joints, lead = actuators.integrate_joints, actuators.lead
     contact = make_contact(scalar, width)
     Points, predict, resolve = contact.Points, contact.predict, contact.resolve
     react, commit = contact.react, contact.commit
@@ -306,6 +306,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         b = wp.min(block, program.inertia.shape[0] - 1)
         d = wp.min(block, program.actuator.shape[0] - 1)
         e = wp.min(block, added.shape[0] - 1)
+        for g in range(1, world.robot_groups):
+            lead(program, g, d, dt, scratch, t)
         for again in range(world.tries):
             for g in range(program.groups):
                 place(program, g, dt, scratch, raw, t)
@@ -326,8 +328,11 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 if world.effects == 1:
                     joint = scratch[g, JOINT, t]
                     # where it was at the beginning of the step
-                    free = program.actuator[d, g, P_MODE][2]
-                    since = half * dt * wp.cw_mul(free, joint[1])
+                    mode = program.actuator[d, g, P_MODE]
+                    told = scratch[g, COMMAND, t]
+                    since = wp.cw_mul(mode[0], told[0] - joint[0])
+                    since = since + half * dt * wp.cw_mul(mode[1], told[1])
+                    since = since + half * dt * wp.cw_mul(mode[2], joint[1])
                     for i in range(width):
                         if program.table[g, busy_at + i] == 1:
                             extra[i] = extra[i] + unmodelled(
