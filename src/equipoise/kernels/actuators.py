@@ -250,16 +250,22 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         # what the actuator would give without limits, at the end of the step
         damping = wp.max(gain[1], dt * gain[0])
         given = scratch[g, SLIP, t][2] - dt * wp.cw_mul(damping, rate)
+        # mostly nothing is at a limit, and nothing needs a closer look
+        after = velocity + dt * rate
+        there = joint[0] + dt * after
+        near = wp.max(there - stop[1], stop[0] - there)
+        near = wp.max(near, wp.abs(velocity) - limit[1])
+        near = wp.max(near, wp.abs(given) - slack * limit[0])
+        if wp.max(near) < zero and wp.max(wp.abs(forced[0]) + anchor[1]) == zero:
+            return 0
         beyond = int(0)
         worst = Lanes()
         missed = Lanes()
         for i in range(width):
             # stops, too, push at the end of the step, and never pull
             way = stop_way(joint[0, i], stop[0, i], stop[1, i])
-            after = velocity[i] + dt * rate[i]
-            past = joint[0, i] - wp.where(way > zero, stop[1, i], stop[0, i])
-            past = way * (past + dt * after)
-            push = past * stop_rate * stop_rate + two * stop_rate * way * after
+            past = way * (there[i] - wp.where(way > zero, stop[1, i], stop[0, i]))
+            push = past * stop_rate * stop_rate + two * stop_rate * way * after[i]
             if anchor[1, i] > zero:
                 missed[i] = -mode[2, i] * push
             elif again < RETURNS:

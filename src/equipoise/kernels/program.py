@@ -165,6 +165,7 @@ def make_program(
         actuator = _actuator(tree, actuators or {})
         struct.actuator = by_block(_in_lanes(schedule, actuator), vector, device)
     prescribed = actuator[0, :, 3 * at.P_MODE + 2] == 0.0
+    prescribed &= tree.kind != FLOATING
     return LaneProgram(struct, schedule, tree, scalar, device, alignment, prescribed)
 
 

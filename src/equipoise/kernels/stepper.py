@@ -112,6 +112,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         push_force: wp.array3d[vec3]
         push_time: wp.array3d[vec3]
         effects: int
+        # whether the motion of any joint is prescribed
+        prescribed: int
 
     @wp.struct
     class Commands:
@@ -242,52 +244,6 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             scratch[g, COMMAND, t] = command
 
     @wp.func
-    def move_boxes(
-        program: Program,
-        world: World,
-        points: Points,
-        ground: Ground,
-        block: int,
-        b: int,
-        scratch: wp.array3d[Lanes3],
-        raw: wp.array3d[scalar],
-        work: wp.array3d[vec3],
-        t: int,
-    ) -> None:
-        """Accelerate boxes, once it is known how the robot pushes them."""
-        for again in range(world.tries):
-            if again > 0:
-                for g in range(world.robot_groups, program.groups):
-                    weigh(program, g, b, world.gravity, scratch, t)
-                for k in range(points.count):
-                    if points.number[k, ROOT_GROUP] != 0:
-                        terrain = terrain_of(
-                            program, ground, block, points.number[k, LANE]
-                        )
-                        predict(
-                            points,
-                            k,
-                            ground,
-                            terrain,
-                            world.dt,
-                            again,
-                            block,
-                            raw,
-                            work,
-                            t,
-                        )
-            for k in range(points.count):
-                react(points, k, raw, work, t)
-            for g in range(world.robot_groups, program.groups):
-                solve_free(g, scratch, t)
-            wrong = int(0)
-            for k in range(points.count):
-                if points.number[k, ROOT_GROUP] != 0:
-                    wrong = wrong + resolve(points, k, again, raw, work, t)
-            if wrong == 0:
-                break
-
-    @wp.func
     def step(
         program: Program,
         world: World,
@@ -306,8 +262,9 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         b = wp.min(block, program.inertia.shape[0] - 1)
         d = wp.min(block, program.actuator.shape[0] - 1)
         e = wp.min(block, added.shape[0] - 1)
-        for g in range(1, world.robot_groups):
-            lead(program, g, d, dt, scratch, t)
+        if world.prescribed == 1:
+            for g in range(1, world.robot_groups):
+                lead(program, g, d, dt, scratch, t)
         for again in range(world.tries):
             for g in range(program.groups):
                 place(program, g, dt, scratch, raw, t)
@@ -355,6 +312,15 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             for k in range(points.count):
                 if points.number[k, ROOT_GROUP] == 0:
                     wrong = wrong + resolve(points, k, again, raw, work, t)
+            if world.robot_groups < program.groups:
+                # boxes, now that it is known how the robot pushes them
+                for k in range(points.count):
+                    react(points, k, raw, work, t)
+                for g in range(world.robot_groups, program.groups):
+                    solve_free(g, scratch, t)
+                for k in range(points.count):
+                    if points.number[k, ROOT_GROUP] != 0:
+                        wrong = wrong + resolve(points, k, again, raw, work, t)
             if wrong == 0:
                 break
         sizes = Lanes()
@@ -367,8 +333,6 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             sizes = sizes + wp.abs(rate)
         sizes = sizes + size_of(scratch, 0, t)
         integrate_free(0, dt, scratch, t)
-        if world.robot_groups < program.groups:
-            move_boxes(program, world, points, ground, block, b, scratch, raw, work, t)
         for g in range(world.robot_groups, program.groups):
             sizes = sizes + size_of(scratch, g, t)
             integrate_free(g, dt, scratch, t)
