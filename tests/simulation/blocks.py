@@ -156,17 +156,85 @@ def pose(position: Array, rotation: Array | None = None) -> Array:
     return np.concatenate([np.asarray(position, dtype=float), turn.coeffs()])
 
 
-def start_axes(q: Array, q_next: Array, a: Array) -> Array:
-    """Return accelerations (…, nv) of a step in base axes of its beginning.
+def in_world(q: Array, v: Array) -> Array:
+    """Return velocities or accelerations (n, nv) with the base's in world axes."""
+    return _turned(q, v, 1)
 
-    Traces have them in base axes of its end.
-    """
-    before, after = (
-        np.array([pin.Quaternion(row[3:7]).toRotationMatrix() for row in rows])
-        for rows in (np.atleast_2d(q), np.atleast_2d(q_next))
-    )
-    turn = np.swapaxes(before, 1, 2) @ after
-    result = np.array(np.atleast_2d(a))
+
+def in_base(q: Array, v: Array) -> Array:
+    """Return velocities or accelerations (n, nv) with the base's in its own axes."""
+    return _turned(q, v, -1)
+
+
+def _turned(q: Array, v: Array, way: int) -> Array:
+    turn = np.array([pin.Quaternion(row[3:7]).toRotationMatrix() for row in q])
+    if way < 0:
+        turn = np.swapaxes(turn, 1, 2)
+    result = np.array(v)
     for part in (slice(0, 3), slice(3, 6)):
         result[:, part] = np.einsum("nij,nj->ni", turn, result[:, part])
     return result
+
+
+def half_ahead(robot: Robot, q: Array, v: Array, speed: Array, dt: float) -> Array:
+    """Return configurations (n, nq) half a step on, joints at speeds (n, nv - 6)."""
+    alone = np.hstack([np.zeros((len(q), 6)), 0.5 * dt * speed])
+    rows = [pin.integrate(robot.model, *row) for row in zip(q, alone, strict=True)]
+    result = np.array(rows)
+    going = in_world(q, v)
+    result[:, :3] += 0.5 * dt * going[:, :3]
+    for row, turn in zip(result, 0.5 * dt * going[:, 3:6], strict=True):
+        turned = pin.exp3(turn) @ pin.Quaternion(row[3:7]).toRotationMatrix()
+        row[3:7] = pin.Quaternion(turned).coeffs()
+    return result
+
+
+def midway(
+    robot: Robot,
+    q: Array,
+    v: Array,
+    q_next: Array,
+    a: Array,
+    dt: float,
+    before: tuple[Array, Array] | None = None,
+    *,
+    prescribed: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Return configuration, velocity and acceleration at which steps balance forces.
+
+    A step goes from (q, v) to q_next. Its robot is half a step ahead; velocities are
+    those midway through the step as the last one foretells, in world axes
+    1.5 v - 0.5 v_before, and v itself after a reset; a is the step's, given in base
+    axes of q_next. With these, Newton's and Euler's equations hold to rounding.
+
+    Args:
+        robot: The robot.
+        q: Configurations before the steps, shape (n, nq).
+        v: Velocities before them, shape (n, nv).
+        q_next: Configurations after them.
+        a: Accelerations that a trace has after them.
+        dt: Time step [s].
+        before: Configurations and velocities another step before; none after a reset.
+        prescribed: Whether joints are: then they are midway on their way to q_next.
+    """
+    world = in_world(q, v)
+    last = world if before is None else in_world(*before)
+    speed = v[:, 6:] + dt * a[:, 6:] if prescribed else v[:, 6:]
+    place = half_ahead(robot, q, v, speed, dt)
+    return (
+        place,
+        in_base(place, 1.5 * world - 0.5 * last),
+        in_base(place, in_world(q_next, a)),
+    )
+
+
+def midway_of(
+    robot: Robot, trace: Trace, q: Array, v: Array, *, prescribed: bool = False
+) -> tuple[Array, Array, Array]:
+    """Return what :func:`midway` says of all steps of a trace that began at (q, v)."""
+    dt = float(trace.time[0])
+    q_before = np.vstack([q, q, trace.q[:-1]])
+    v_before = np.vstack([v, v, trace.v[:-1]])
+    before = q_before[:-1], v_before[:-1]
+    now = q_before[1:], v_before[1:]
+    return midway(robot, *now, trace.q, trace.a, dt, before, prescribed=prescribed)

@@ -86,11 +86,13 @@ def by_hand(
     command_delay: int = 0,
     sensors: int | None = None,
     sensor_delay: int = 0,
+    engine: str = "native",
 ) -> Array:
     """Return joint positions after each step, shape (steps, 2).
 
-    Torque over inertia, position after velocity; a command waits for its delay, a
-    measurement is the newest that is old enough when the sensors are asked.
+    Torque over inertia; a command waits for its delay, a measurement is the newest
+    that is old enough when the sensors are asked. A joint goes at the mean of its
+    velocities before and after a step, in MuJoCo at that after it.
     """
     x, v = np.array(start), np.zeros(2)
     waiting = [np.zeros(2)] * command_delay
@@ -108,8 +110,8 @@ def by_hand(
         if step % control == 0:
             torque = -Spring.stiffness * seen[0] - Spring.damping * seen[1]
         waiting.append(torque)
-        v = v + DT * waiting.pop(0) / INERTIA
-        x = x + DT * v
+        before, v = v, v + DT * waiting.pop(0) / INERTIA
+        x = x + DT * (0.5 * (before + v) if engine == "native" else v)
         positions[step] = x
     return positions
 
@@ -140,7 +142,9 @@ def test_a_closed_loop_is_the_hand_computed_sequence(
         record_period=DT,
         on_feet=False,
     )
-    wanted = by_hand(started(machine)[7:], 200, control, command_delay=delay)
+    wanted = by_hand(
+        started(machine)[7:], 200, control, command_delay=delay, engine=engine
+    )
     assert np.abs(run.q[:, 7:] - wanted).max() < 1e-9
 
 
@@ -168,7 +172,12 @@ def test_sensors_have_a_rate_and_a_delay_of_their_own(
         on_feet=False,
     )
     wanted = by_hand(
-        started(machine)[7:], 200, control, sensors=period, sensor_delay=delay
+        started(machine)[7:],
+        200,
+        control,
+        sensors=period,
+        sensor_delay=delay,
+        engine=engine,
     )
     assert np.abs(run.q[:, 7:] - wanted).max() < 1e-9
 
@@ -411,7 +420,7 @@ def test_a_controller_that_goes_wrong_is_named(
     assert run.time[-1] == pytest.approx(0.05)
     assert len(run.time) == 50
     assert run.events[-1].text == f"stopped: {error.value}"
-    wanted = by_hand(started(machine)[7:], 50, 1)
+    wanted = by_hand(started(machine)[7:], 50, 1, engine=engine)
     assert np.abs(run.q[:, 7:] - wanted).max() < 1e-9
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -14,6 +16,7 @@ from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.contacts import Material
 from equipoise.simulation.engine import Trace
 from equipoise.simulation.native import NativeEngine
+from equipoise.simulation.trials import trial_world
 from equipoise.simulation.world import Push, World, make_world
 
 # Half edges of points at the height of the CoM: friction does not tip the block.
@@ -374,6 +377,55 @@ def test_one_millisecond_is_fine_enough(
     print(f"{name} {mode}: {1e3 * error:.3f} mm of {1e3 * moved:.0f} mm")
     assert error < 1e-3
     assert moved > 0.02  # it did move
+
+
+@pytest.mark.parametrize("name", ["humanoid", "mahru-1", "itu-biped", "g1"])
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
+@pytest.mark.parametrize("ground", [1.0, 5.0])
+def test_standing_robots_do_not_creep(
+    name: str, dt: float, ground: float, request: pytest.FixtureRequest
+) -> None:
+    """At any time step robots come to rest, and stay there to rounding.
+
+    With servos, on their own ground and on one five times as stiff, too. What rests to
+    rounding for a minute does so for an hour: nothing is left that could move it.
+    """
+    robot = eq.load(request.getfixturevalue("g1_urdf") if name == "g1" else name)
+    world = trial_world(robot)
+    material = world.material
+    stiff = replace(material, stiffness=ground * material.stiffness)
+    world = make_world(
+        robot, contacts=world.contacts, material=stiff, actuation=world.actuation
+    )
+    engine = NativeEngine(world, dt)
+    engine.reset(robot.standing)
+    held = joint_positions(robot, robot.standing)
+    engine.advance(commands(robot, round(10.0 / dt), position=held), round(10.0 / dt))
+    settled = eq.com(robot, engine.state.q)
+    told = commands(robot, round(50.0 / dt), position=held)
+    trace = engine.advance(told, every=round(0.5 / dt))
+    weight = robot.mass * G
+    assert np.abs(eq.com(robot, trace.q) - settled).max() < 1e-9
+    assert np.abs(trace.v).max() < 1e-6  # nor swings, once in so many steps
+    assert np.abs(trace.contact_force[..., 2].sum(axis=1) / weight - 1.0).max() < 1e-9
+    assert np.linalg.norm(settled[:2] - eq.com(robot, robot.standing)[:2]) < 2e-3
+
+
+@pytest.mark.parametrize("dt", [1e-3, 5e-3])
+def test_bodies_far_too_light_for_the_step_do_not_bounce(dt: float) -> None:
+    """Where k dt² ≫ m, a drop is inelastic: no rebound above a step's way.
+
+    A point that met the ground without resistance in its first step would be thrown
+    out by a spring that nobody's work has bent, up to as fast as it came.
+    """
+    robot = make_block(0.01)
+    world = world_of(robot, Material(1e6, 0.0))
+    for height in (0.02, 0.0207, 0.0213):
+        trace = run(world, 1.0, pose([0, 0, HALF[2] + height]), dt=dt)
+        speed = np.sqrt(2.0 * G * height)
+        landed = int(np.argmax(trace.contact_force[..., 2].sum(axis=1) > 0.0))
+        assert trace.q[landed:, 2].max() < HALF[2] + 2.0 * speed * dt
+        assert trace.contact_force[-1, :, 2].sum() == pytest.approx(0.01 * G, rel=1e-6)
 
 
 def test_an_hour_of_standing_does_not_creep() -> None:

@@ -115,6 +115,19 @@ def test_box_at_rest_stays(mass: float) -> None:
     assert np.abs(trace.boxes[:, 0, 3:] - turn).max() < 1e-9
 
 
+@pytest.mark.parametrize("mass", [0.1, 5.0])
+@pytest.mark.parametrize("dt", [1e-3, 5e-3])
+def test_light_box_rests_on_stiff_ground(mass: float, dt: float) -> None:
+    """A box far too light for the step, k dt² ≫ m, sinks in by m g/(4 k) and rests."""
+    k = 1.5e6
+    box = Box(np.array([2.0, 0, 0.15]), np.full(3, 0.3), mass)
+    engine = NativeEngine(arena(Material(k, 7e3), boxes=(box,)), dt)
+    engine.reset(pose([0, 0, HALF[2]]))
+    trace = engine.advance(idle(engine.robot, round(3.0 / dt)), round(0.5 / dt))
+    sunk = 0.15 - trace.boxes[:, 0, 2]
+    assert sunk[-2:] == pytest.approx(mass * G / (4.0 * k), rel=1e-6)
+
+
 @pytest.mark.parametrize("mass", [0.2, 2.0, 10.0, 200.0])
 @pytest.mark.parametrize("dt", [1e-3, 2e-4])
 def test_momentum_of_block_and_box(mass: float, dt: float) -> None:

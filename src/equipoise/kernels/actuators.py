@@ -16,6 +16,7 @@ import warp as wp
 
 from equipoise.kernels.articulated import (
     ANCHOR,
+    COMMAND,
     FORCED,
     JOINT,
     P_BRISTLE,
@@ -38,6 +39,10 @@ STOP_TIME = 0.005
 BRISTLE_DAMPING = 0.7
 # A joint that moves less than this does not move at all [kg m² or kg].
 LEAST_INERTIA = 1e-10
+# In so many tries of a step what was decided wrongly is taken back (an actuator at its
+# limit that would give less, a point let go that would be pressed); in those after them
+# nothing is, so that an end is found.
+RETURNS = 3
 # A torque this much above its limit is rounding.
 SLACK = 1e-9
 
@@ -46,10 +51,13 @@ SLACK = 1e-9
 def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     """Return what is done with a group of joints in a step.
 
+    - ``lead(program, g, b, dt, scratch, t)``: put prescribed joints where they are
+      midway through the step, as all others are, by ``half_way(…)``
     - ``actuate(program, g, b, inertia, load, extra, command, dt, again, scratch, t)``:
       find the torques, and keep what ``hand_down`` of the tree needs
-    - ``check_limits(program, g, b, rate, scratch, t)``: how many actuators would go
-      beyond their limits; when the step is tried ``again`` they are held at them
+    - ``check_limits(program, g, b, rate, dt, again, scratch, t)``: how many actuators
+      would go beyond their limits, or are held at them and should not be, and how many
+      stops pull or are missed; corrected when the step is tried ``again``
     - ``integrate_joints(program, g, b, rate, carried, dt, scratch, t)``: position and
       velocity at the end of the step
     """
@@ -57,6 +65,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     Lanes, Lanes3 = lanes.Lanes, lanes.Lanes3
     Program = make_articulated(scalar, width).Program
     zero = scalar(0.0)
+    half = scalar(0.5)
     one = scalar(1.0)
     two = scalar(2.0)
     tiny = scalar(1e-30)
@@ -64,6 +73,39 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
     bristle_damping = scalar(2.0 * BRISTLE_DAMPING)
     least_inertia = scalar(LEAST_INERTIA)
     slack = scalar(1.0 + SLACK)
+
+    @wp.func
+    def stop_way(position: scalar, lower: scalar, upper: scalar) -> scalar:
+        """Return 1 if the upper stop is nearer, -1 if the lower one is."""
+        return wp.where(position - lower > upper - position, one, -one)
+
+    @wp.func
+    def lead(
+        program: Program,
+        g: int,
+        b: int,
+        dt: scalar,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> None:
+        joint = scratch[g, JOINT, t]
+        joint[0] = joint[0] + half_way(program, g, b, dt, scratch, t)
+        scratch[g, JOINT, t] = joint
+
+    @wp.func
+    def half_way(
+        program: Program,
+        g: int,
+        b: int,
+        dt: scalar,
+        scratch: wp.array3d[Lanes3],
+        t: int,
+    ) -> Lanes:
+        """Return half of the way that joints are prescribed for a step."""
+        mode = program.actuator[b, g, P_MODE]
+        command = scratch[g, COMMAND, t]
+        way = wp.cw_mul(mode[0], command[0] - scratch[g, JOINT, t][0])
+        return half * (way + dt * wp.cw_mul(mode[1], command[1]))
 
     @wp.func
     def actuate(
@@ -99,6 +141,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         slip = Lanes()
         slip_implicit = Lanes()
         slides = Lanes()
+        stopped = scratch[g, ANCHOR, t][1]
         stopping = Lanes()
         stopping_implicit = Lanes()
         for i in range(width):
@@ -119,11 +162,15 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
                 bend[i] - catch * velocity[i],
             )
             slides[i] = wp.where(gives, damping, -one)
-            past = wp.max(ahead[i] - stop[1, i], zero) + wp.min(
-                ahead[i] - stop[0, i], zero
-            )
+            way = stop_way(position[i], stop[0, i], stop[1, i])
+            past = ahead[i] - wp.where(way > zero, stop[1, i], stop[0, i])
             push = past * stop_rate * stop_rate + two * stop_rate * velocity[i]
-            hit = wp.where(past * push > zero, own[i], zero)
+            if again == 0:
+                # at first a guess: nothing accelerates
+                stopped[i] = wp.where(
+                    way * past > zero and way * push > zero, one, zero
+                )
+            hit = stopped[i] * own[i]
             stopping[i] = -hit * push
             stopping_implicit[i] = hit * dt * stop_rate * (two + dt * stop_rate)
         others = slip - wp.cw_mul(friction[0], velocity) + limit[2] + stopping + extra
@@ -141,35 +188,45 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         implicit = dt * servo_damping
         total = own + others_implicit + implicit
         per = Lanes()
+        wanted_torque = torque
         forced = Lanes()
         if again > 0:
             forced = scratch[g, FORCED, t][0]
         for i in range(width):
-            # at first a guess: the joint yields, what it hangs on does not
-            rate = (torque[i] + others[i] - load[i]) / wp.max(total[i], least_inertia)
-            guess = torque[i] - implicit[i] * rate
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
-            within = wp.min(wp.max(guess, most_down), most_up)
-            held = within == guess
+            if again == 0:
+                # at first a guess: the joint yields, what it hangs on does not
+                rate = (torque[i] + others[i] - load[i]) / wp.max(
+                    total[i], least_inertia
+                )
+                guess = torque[i] - implicit[i] * rate
+                if guess > most_up:
+                    forced[i] = one
+                if guess < most_down:
+                    forced[i] = -one
             if forced[i] != zero:
                 within = wp.where(forced[i] > zero, most_up, most_down)
-                held = False
-            # no limit may hide a command that is no number
-            torque[i] = wp.where(held, torque[i], within + (guess - guess))
-            implicit[i] = wp.where(held, implicit[i], zero)
+                # no limit may hide a command that is no number
+                torque[i] = within + (torque[i] - torque[i])
+                implicit[i] = zero
             all_in = own[i] + others_implicit[i] + implicit[i]
             # what has no inertia has no acceleration of its own
             per[i] = wp.where(all_in > least_inertia, mode[2, i] / all_in, zero)
 
-        wanted = wp.cw_mul(mode[0], command[0] - ahead) / dt
-        wanted = (wanted + wp.cw_mul(mode[1], command[1] - velocity)) / dt
+        # from midway through the step to its end
+        wanted = two * (command[0] - position) / dt - velocity
+        wanted = wp.cw_mul(mode[0], wanted) + wp.cw_mul(mode[1], command[1] - velocity)
+        wanted = wanted / dt
         scratch[g, SOLUTION, t] = wp.matrix_from_rows(
             per, torque + others - load, wanted
         )
         scratch[g, TORQUES, t] = wp.matrix_from_rows(torque, implicit, others)
         scratch[g, FORCED, t] = wp.matrix_from_rows(forced, others_implicit, slides)
-        scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, Lanes())
+        scratch[g, SLIP, t] = wp.matrix_from_rows(slip, slip_implicit, wanted_torque)
+        anchor = scratch[g, ANCHOR, t]
+        anchor[1] = stopped
+        scratch[g, ANCHOR, t] = anchor
 
     @wp.func
     def check_limits(
@@ -177,25 +234,68 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         g: int,
         b: int,
         rate: Lanes,
+        dt: scalar,
+        again: int,
         scratch: wp.array3d[Lanes3],
         t: int,
     ) -> int:
+        gain = program.actuator[b, g, P_GAIN]
         limit = program.actuator[b, g, P_LIMIT]
         mode = program.actuator[b, g, P_MODE]
-        torque = scratch[g, TORQUES, t]
-        given = torque[0] - wp.cw_mul(torque[1], rate)
+        stop = program.actuator[b, g, P_STOP]
+        joint = scratch[g, JOINT, t]
+        velocity = joint[1]
+        forced = scratch[g, FORCED, t]
+        anchor = scratch[g, ANCHOR, t]
+        # what the actuator would give without limits, at the end of the step
+        damping = wp.max(gain[1], dt * gain[0])
+        given = scratch[g, SLIP, t][2] - dt * wp.cw_mul(damping, rate)
+        # mostly nothing is at a limit, and nothing needs a closer look
+        after = velocity + dt * rate
+        there = joint[0] + dt * after
+        near = wp.max(there - stop[1], stop[0] - there)
+        near = wp.max(near, wp.abs(velocity) - limit[1])
+        near = wp.max(near, wp.abs(given) - slack * limit[0])
+        if wp.max(near) < zero and wp.max(wp.abs(forced[0]) + anchor[1]) == zero:
+            return 0
         beyond = int(0)
         worst = Lanes()
+        missed = Lanes()
         for i in range(width):
-            worst[i] = mode[2, i] * (wp.abs(given[i]) - slack * limit[0, i])
+            # stops, too, push at the end of the step, and never pull
+            way = stop_way(joint[0, i], stop[0, i], stop[1, i])
+            past = way * (there[i] - wp.where(way > zero, stop[1, i], stop[0, i]))
+            push = past * stop_rate * stop_rate + two * stop_rate * way * after[i]
+            if anchor[1, i] > zero:
+                missed[i] = -mode[2, i] * push
+            elif again < RETURNS:
+                missed[i] = mode[2, i] * wp.min(push, past)
+            most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
+            most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
+            if forced[0, i] == zero:
+                worst[i] = wp.max(
+                    given[i] - slack * most_up, slack * most_down - given[i]
+                )
+            elif again < RETURNS:
+                worst[i] = wp.where(
+                    forced[0, i] > zero, most_up - given[i], given[i] - most_down
+                )
+            worst[i] = mode[2, i] * worst[i]
         # a lane that is no number may come out as the largest: it hides no other
         if not (wp.max(worst) <= zero):
-            forced = scratch[g, FORCED, t]
             for i in range(width):
                 if worst[i] > zero:
-                    forced[0, i] = wp.sign(given[i])
+                    forced[0, i] = wp.where(
+                        forced[0, i] == zero, wp.sign(given[i]), zero
+                    )
                     beyond = beyond + 1
             scratch[g, FORCED, t] = forced
+        if not (wp.max(missed) <= zero):
+            for i in range(width):
+                if missed[i] > zero:
+                    anchor[1, i] = one - anchor[1, i]
+                    beyond = beyond + 1
+            scratch[g, ANCHOR, t] = anchor
         return beyond
 
     @wp.func
@@ -217,7 +317,7 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         forced = scratch[g, FORCED, t]
         slip = scratch[g, SLIP, t]
         velocity = joint[1] + dt * rate
-        position = joint[0] + dt * velocity
+        position = joint[0] + half * dt * wp.cw_mul(Lanes(one) + free, velocity)
         others = torque[2] - wp.cw_mul(forced[1], rate)
         servo = torque[0] - wp.cw_mul(torque[1], rate)
         # what a prescribed motion takes: all that the joint carries, rotor included
@@ -236,5 +336,9 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         scratch[g, ANCHOR, t] = wp.matrix_from_rows(anchor, Lanes(), Lanes())
 
     return SimpleNamespace(
-        actuate=actuate, check_limits=check_limits, integrate_joints=integrate_joints
+        lead=lead,
+        half_way=half_way,
+        actuate=actuate,
+        check_limits=check_limits,
+        integrate_joints=integrate_joints,
     )

@@ -13,28 +13,48 @@ from equipoise.kernels.articulated import (
     BIAS,
     BIAS_TURN,
     BUSY,
+    COMMAND,
     FREE,
+    HANDLE,
     JOINT,
     KIND,
     LINKS,
+    OMEGA,
+    P_GAIN,
+    P_LIMIT,
+    P_MODE,
     POSITION,
     QUATERNION,
     QUATERNION_W,
+    SOLUTION,
+    SPIN,
+    V_AT,
     make_articulated,
 )
 from equipoise.kernels.contact import (
     CONTACT_FORCE,
+    EXPLICIT,
     GROUP,
     LANE,
     LOCAL,
+    OPEN,
     ROOT_GROUP,
     ROOT_LANE,
+    STATUS,
     make_contact,
 )
 from equipoise.kernels.ground import make_ground
 from equipoise.kernels.lane_state import make_lane_state
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.monitor import (
+    BY_BASE,
+    BY_CONTACT,
+    BY_EFFECT,
+    BY_MOTION,
+    BY_PUSH,
+    BY_SPEED,
+    BY_TORQUE,
+    CAUSES,
     DIVERGED,
     FELL,
     RUNNING,
@@ -46,7 +66,7 @@ from equipoise.kernels.monitor import (
 )
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
-from equipoise.kernels.stepper import make_stepper
+from equipoise.kernels.stepper import BASE_DOF, make_stepper
 
 # Accelerations above this are no motion [rad/s² or m/s²].
 LARGEST_ACCELERATION = 1e9
@@ -86,7 +106,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     measure, torque_fraction = watch.measure, watch.torque_fraction
     Ground = make_ground(scalar).Ground
     vec3 = wp.types.vector(length=3, dtype=scalar)
-    busy_at = LINKS + BUSY * width
+    busy_at, v_at = LINKS + BUSY * width, LINKS + V_AT * width
     largest = scalar(LARGEST_ACCELERATION)
 
     @wp.func
@@ -133,6 +153,96 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         return 1
 
     @wp.func
+    def keep(
+        monitor: Monitor, robot: int, cause: int, size: scalar, which: int
+    ) -> None:
+        """Keep the largest of a cause; what is no number is larger than all."""
+        most = monitor.cause[robot, cause, 0]
+        if most == most and not (size <= most):
+            monitor.cause[robot, cause, 0] = size
+            monitor.cause[robot, cause, 1] = scalar(which)
+
+    @wp.func
+    def keep_causes(
+        program: Program,
+        world: World,
+        added: wp.array3d[Lanes3],
+        monitor: Monitor,
+        robot: int,
+        lane: int,
+        time: Lanes,
+        block: int,
+        scratch: wp.array3d[Lanes3],
+        work: wp.array3d[vec3],
+        t: int,
+    ) -> None:
+        """Keep what acted on a robot at the beginning of the step that it diverged in.
+
+        What follows from the accelerations, like the forces that resulted, is no cause.
+        """
+        dt = world.dt
+        copies = program.robots
+        d = wp.min(block, program.actuator.shape[0] - 1)
+        e = wp.min(block, added.shape[0] - 1)
+        for cause in range(CAUSES):
+            monitor.cause[robot, cause, 0] = scalar(0.0)
+            monitor.cause[robot, cause, 1] = scalar(0.0)
+        for g in range(world.robot_groups):
+            linear = added[e, g, 0]
+            angular = added[e, g, 1]
+            for i in range(width):
+                own = copies == 1 or i == lane
+                if own and program.table[g, busy_at + i] == 1:
+                    which = program.table[g, v_at + i] - BASE_DOF
+                    for row in range(3):
+                        keep(monitor, robot, BY_EFFECT, wp.abs(linear[row, i]), which)
+                        keep(monitor, robot, BY_EFFECT, wp.abs(angular[row, i]), which)
+                    if g == 0:
+                        omega = scratch[g, OMEGA, t] - dt * scratch[g, SPIN, t]
+                        speed = wp.length(vec3(omega[0, i], omega[1, i], omega[2, i]))
+                        if speed == speed:
+                            keep(monitor, robot, BY_BASE, speed, which)
+                    else:
+                        joint = scratch[g, JOINT, t]
+                        told = scratch[g, COMMAND, t]
+                        gain = program.actuator[d, g, P_GAIN]
+                        limit = program.actuator[d, g, P_LIMIT][0, i]
+                        speed = joint[1, i] - dt * joint[2, i]
+                        bend = told[0, i] - joint[0, i] + dt * joint[1, i]
+                        size = wp.abs(
+                            told[2, i]
+                            + gain[0, i] * bend
+                            + gain[1, i] * (told[1, i] - speed)
+                        )
+                        if size != size:
+                            # without what has become no number
+                            size = wp.abs(told[2, i]) + gain[0, i] * wp.abs(told[0, i])
+                            size = size + gain[1, i] * wp.abs(told[1, i])
+                        if speed == speed:
+                            keep(monitor, robot, BY_SPEED, wp.abs(speed), which)
+                        if program.actuator[d, g, P_MODE][2, i] == scalar(0.0):
+                            size = wp.abs(scratch[g, SOLUTION, t][2, i])
+                            keep(monitor, robot, BY_MOTION, size, which)
+                        else:
+                            if size > limit:
+                                size = limit
+                            keep(monitor, robot, BY_TORQUE, size, which)
+        for n in range(world.contacts * world.surfaces * copies):
+            if n % copies == lane % copies and work[n, STATUS, t][0] != scalar(OPEN):
+                size = wp.length(work[n, EXPLICIT, t])
+                keep(monitor, robot, BY_CONTACT, size, (n / copies) % world.contacts)
+        for k in range(world.pushes):
+            if k % copies == lane % copies:
+                window = world.push_time[
+                    wp.min(block, world.push_time.shape[0] - 1), k, 0
+                ]
+                force = world.push_force[
+                    wp.min(block, world.push_force.shape[0] - 1), k, 0
+                ]
+                if window[0] < time[lane] + dt and window[1] > time[lane]:
+                    keep(monitor, robot, BY_PUSH, wp.length(force), k / copies)
+
+    @wp.func
     def is_written(world: World, monitor: Monitor, robot: int) -> bool:
         if robot >= world.robots:
             return False
@@ -152,13 +262,21 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         t: int,
     ) -> None:
         """Write states; with them, if asked for, contacts and CoM."""
-        # free bodies half a step back, where their velocities are
+        # half a step back, where velocities are
+        back = scalar(-0.5) * world.dt
+        d = wp.min(block, program.actuator.shape[0] - 1)
         for g in range(program.groups):
             if program.table[g, KIND] == FREE:
                 scratch[g, AXIS, t] = scratch[g, POSITION, t]
                 scratch[g, BIAS, t] = scratch[g, QUATERNION, t]
                 scratch[g, BIAS_TURN, t] = scratch[g, QUATERNION_W, t]
-                drift(g, scalar(-0.5) * world.dt, scratch, t)
+                drift(g, back, scratch, t)
+            else:
+                motion = scratch[g, JOINT, t]
+                scratch[g, HANDLE, t] = motion
+                free = program.actuator[d, g, P_MODE][2]
+                motion[0] = motion[0] + back * wp.cw_mul(free, motion[1])
+                scratch[g, JOINT, t] = motion
             if world.report != MOTION or program.table[g, KIND] == FREE:
                 place(program, g, world.dt, scratch, raw, t)
         written = Mask()
@@ -224,6 +342,8 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 scratch[g, POSITION, t] = scratch[g, AXIS, t]
                 scratch[g, QUATERNION, t] = scratch[g, BIAS, t]
                 scratch[g, QUATERNION_W, t] = scratch[g, BIAS_TURN, t]
+            else:
+                scratch[g, JOINT, t] = scratch[g, HANDLE, t]
 
     @wp.func
     def assess_row(
@@ -258,11 +378,14 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     def stop_diverged(
         program: Program,
         world: World,
+        added: wp.array3d[Lanes3],
         monitor: Monitor,
         sizes: Lanes,
+        time: Lanes,
         done: int,
         block: int,
         scratch: wp.array3d[Lanes3],
+        work: wp.array3d[vec3],
         t: int,
     ) -> int:
         """Stop robots whose accelerations are no motion; return how many."""
@@ -270,9 +393,22 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         for i in range(width):
             robot = robot_of(program, block, i)
             if robot < world.robots and not (sizes[i] < largest):
-                stopped = stopped + stop(
-                    program, monitor, robot, i, DIVERGED, done, scratch, t
-                )
+                new = stop(program, monitor, robot, i, DIVERGED, done, scratch, t)
+                if new == 1:
+                    keep_causes(
+                        program,
+                        world,
+                        added,
+                        monitor,
+                        robot,
+                        i,
+                        time,
+                        block,
+                        scratch,
+                        work,
+                        t,
+                    )
+                stopped = stopped + new
         return stopped
 
     @wp.func
@@ -357,7 +493,17 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                         total = total + sizes[i]
                     if not (total < largest):
                         stopped = stopped + stop_diverged(
-                            program, world, monitor, sizes, done + 1, block, scratch, t
+                            program,
+                            world,
+                            added,
+                            monitor,
+                            sizes,
+                            world.dt * (start + Lanes(scalar(done))),
+                            done + 1,
+                            block,
+                            scratch,
+                            work,
+                            t,
                         )
                     if monitor.results == 1:
                         d = wp.min(block, program.actuator.shape[0] - 1)

@@ -38,7 +38,8 @@ HANDLE, HANDLE_TURN, ACCELERATION, SPIN = range(21, 25)
 JOINT, SOLUTION = 25, 26
 # Rows: torque of the actuator, its part that follows the acceleration, other torques;
 # at which limit the actuator is held, part of others that follows the acceleration,
-# damping of bristles that slip; friction, and its part; (friction's anchor, -, -).
+# damping of bristles that slip; friction, its part, torque of the actuator without
+# limits; (friction's anchor, whether the joint is at a stop, -).
 TORQUES, FORCED, SLIP, ANCHOR = range(27, 31)
 # Free bodies: position, vector part, (scalar part, -, -) of the quaternion.
 POSITION, QUATERNION, QUATERNION_W = range(31, 34)

@@ -20,6 +20,7 @@ from typing import Any
 
 import warp as wp
 
+from equipoise.kernels.actuators import RETURNS
 from equipoise.kernels.articulated import (
     ACCELERATION,
     FORCE,
@@ -47,7 +48,8 @@ from equipoise.kernels.once import once
 # What is known of a point during a step: (contact mode, whether it is released, -);
 # position in the world, and from the base; unit normal; explicit force; (implicit part
 # along the surface, that along the normal less it, -); velocity over the surface, and
-# of the surface; acceleration that velocities alone cause; the resulting force.
+# of the surface; acceleration that velocities alone cause; the resulting force; (normal
+# force if it touches, its implicit part, for which part of the step it touches).
 (
     STATUS,
     PLACE,
@@ -59,8 +61,9 @@ from equipoise.kernels.once import once
     SURFACE_VELOCITY,
     DRIFT,
     RESULT,
-) = range(10)
-WORK = 10
+    NORMAL_FORCE,
+) = range(11)
+WORK = 11
 
 # What is kept of a point from step to step: (contact mode, -, -); its anchor; its
 # tangential velocity; the force on it.
@@ -90,8 +93,9 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
     - ``predict(points, k, ground, terrain, dt, again, block, raw, work, t)``: find out
       how point k touches, and add it to the inertia and force of its body; nothing
       is kept yet, so that a step can be tried ``again``
-    - ``resolve(points, k, raw, work, t)``: the resulting force; true if it pulls, in
-      which case the point is released when the step is tried again
+    - ``resolve(points, k, again, raw, work, t)``: the resulting force; true if it
+      pulls, in which case the point is released when the step is tried again, or if
+      the point was released and should not have been
     - ``commit(points, k, dt, block, work, t)``: keep the result for the next step
     - ``react(points, k, raw, work, t)``: hand the force to the box that is touched
     - ``arm_of(raw, g, lane, t, local)``: where a point of a body is, from the base
@@ -259,16 +263,21 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
                 surface_velocity = get(raw, bg, VELOCITY, bl, t) + wp.cross(
                     get(raw, bg, OMEGA, bl, t), d
                 )
-        if touch.depth <= zero:
-            work[k, STATUS, t] = vec3(is_open, zero, zero)
-            return
-        released = zero
-        if again > 0:
-            released = work[k, STATUS, t][1]
         omega = get(raw, g, OMEGA, lane, t)
         velocity = get(raw, g, VELOCITY, lane, t) + wp.cross(omega, arm)
         drift = wp.cross(omega, velocity)
         normal = touch.normal
+        relative = velocity - surface_velocity
+        closing = wp.dot(normal, relative)
+        # for which part of the step it touches: a point that met the ground without
+        # resistance would find a spring there, bent by nobody's work
+        part = one
+        if touch.depth <= zero:
+            depth = touch.depth - dt * closing
+            if against != GROUND or depth <= zero:
+                work[k, STATUS, t] = vec3(is_open, zero, zero)
+                return
+            part = depth / (depth - touch.depth)
         mode = points.state[block, k, CONTACT_MODE][0]
         stretch = vec3()
         if mode != is_open:
@@ -277,26 +286,36 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
         friction = points.figure[p, k, FRICTION]
         # explicit in position and implicit in velocity adds no damping of its own;
         # damping of dt × stiffness at least keeps it stable for any mass
-        damping = wp.max(spring[1], dt * spring[0])
-        relative = velocity - surface_velocity
-        closing = wp.dot(normal, relative)
-        # Eq. (48): the ground pushes and never pulls
-        normal_force = wp.max(spring[0] * touch.depth - damping * closing, zero)
+        least = dt * spring[0]
+        damping = least + part * wp.max(spring[1] - least, zero)
+        # Eq. (48): the ground pushes and never pulls, at the end of the step
+        normal_force = spring[0] * touch.depth - damping * closing
+        released = wp.where(normal_force > zero, zero, one)
+        if again > 0:
+            released = work[k, STATUS, t][1]
+        work[k, NORMAL_FORCE, t] = vec3(normal_force, dt * damping, part)
+        carried = normal_force
+        if carried <= zero:
+            carried = wp.max(
+                wp.dot(normal, points.state[block, k, CONTACT_FORCE]), zero
+            )
         if released > zero:
             normal_force = zero
+            carried = zero
         sliding = relative - closing * normal
         stretch = spring[0] * (stretch - wp.dot(normal, stretch) * normal)
-        tangential_force = stretch - damping * sliding
+        held = part * wp.max(spring[1], least)
+        tangential_force = stretch - held * sliding
         # Eq. (46–47), as they would be at the end of the step
-        trial = stretch - (spring[1] + dt * spring[0]) * sliding
+        trial = stretch - part * (spring[1] + least) * sliding
         size = wp.length(trial)
-        slip_limit = friction[1] * normal_force
-        stick_limit = wp.where(mode == slipping, slip_limit, friction[0] * normal_force)
-        stiff = wp.where(normal_force > zero, dt * damping, zero)
-        along = stiff
+        slip_limit = friction[1] * carried
+        stick_limit = wp.where(mode == slipping, slip_limit, friction[0] * carried)
+        stiff = wp.where(released > zero, zero, dt * damping)
+        along = wp.where(released > zero, zero, dt * held)
         if size >= stick_limit:  # Eq. (49–50): slip
             share = slip_limit / wp.max(size, tiny)
-            along = share * stiff
+            along = share * along
             tangential_force = share * trial
             if mode == slipping:
                 # a point that gathers velocity is held no more than one that does not
@@ -325,7 +344,12 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
 
     @wp.func
     def resolve(
-        points: Points, k: int, raw: wp.array3d[scalar], work: wp.array3d[vec3], t: int
+        points: Points,
+        k: int,
+        again: int,
+        raw: wp.array3d[scalar],
+        work: wp.array3d[vec3],
+        t: int,
     ) -> int:
         status = work[k, STATUS, t]
         if status[0] == is_open:
@@ -346,9 +370,15 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
             - implicit[1] * wp.dot(normal, gained) * normal
         )
         work[k, RESULT, t] = force
-        if wp.dot(normal, force) < zero and status[1] == zero:
-            work[k, STATUS, t] = vec3(status[0], one, zero)
-            return 1
+        if status[1] == zero:
+            if wp.dot(normal, force) < zero:
+                work[k, STATUS, t] = vec3(status[0], one, zero)
+                return 1
+        elif again < RETURNS:
+            predicted = work[k, NORMAL_FORCE, t]
+            if predicted[0] > predicted[1] * wp.dot(normal, work[k, DRIFT, t]):
+                work[k, STATUS, t] = vec3(status[0], zero, zero)
+                return 1
         return 0
 
     @wp.func
@@ -372,6 +402,9 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
     ) -> None:
         mode = work[k, STATUS, t][0]
         force = work[k, RESULT, t]
+        part = work[k, NORMAL_FORCE, t][2]
+        if part < one and work[k, STATUS, t][1] > zero:
+            mode = is_open  # it has not come as far as the ground
         before = points.state[block, k, CONTACT_MODE][0]
         points.state[block, k, CONTACT_MODE] = vec3(mode, zero, zero)
         points.state[block, k, CONTACT_FORCE] = force
@@ -395,7 +428,9 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
             )
             points.state[block, k, ANCHOR] = place
         elif before == is_open:
-            points.state[block, k, ANCHOR] = place + dt * surface_velocity
+            # where it touches first
+            missed = (one - part) * (relative - wp.dot(normal, relative) * normal)
+            points.state[block, k, ANCHOR] = place + dt * (surface_velocity + missed)
         else:
             # stays where it is, on a box that may move
             anchor = points.state[block, k, ANCHOR]

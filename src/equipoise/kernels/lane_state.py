@@ -5,9 +5,11 @@ acceleration), (anchor of friction, -, -). Free bodies: position, vector part of
 quaternion, (its scalar part, -, -), velocity, angular velocity, and both as they are
 expected midway through the next step, all in world axes.
 
-Free bodies are kept half a step ahead of their velocities, and put back where they are
-read out: so a step is a drift by half of it, a change of velocity, and a drift by the
-other half, which keeps energy and momentum (leapfrog, of second order in flight).
+Free bodies and joints are kept half a step ahead of their velocities, and put back
+where they are read out: so a step is a drift by half of it, a change of velocity, and a
+drift by the other half, which keeps energy and momentum (leapfrog, of second order in
+flight). Joints whose motion is prescribed are kept where they are told to be, and are
+half of the way further during a step.
 """
 
 # Kernel bodies are in Warp's own language, which mypy misreads.
@@ -92,8 +94,10 @@ def state_in_lanes(program: LaneProgram, q: Floats, v: Floats, dt: float) -> Flo
     endless = tree.kind[hinges] == CONTINUOUS
     sine = q[:, tree.idx_q[hinges[endless]] + 1]
     angle[:, endless] = np.arctan2(sine, angle[:, endless])
+    speed = v[:, tree.idx_v[hinges]]
+    angle += np.where(program.prescribed[hinges], 0.0, 0.5 * dt) * speed
     table[:, hinges, S_JOINT, 0] = angle
-    table[:, hinges, S_JOINT, 1] = v[:, tree.idx_v[hinges]]
+    table[:, hinges, S_JOINT, 1] = speed
     table[:, hinges, S_ANCHOR, 0] = angle  # bristles are at rest
     return program.in_lanes(table.reshape(*table.shape[:2], -1))
 

@@ -37,6 +37,12 @@ RUNNING, FELL, DIVERGED = range(3)
 # Columns of the status of a robot: why it was stopped, after how many steps, and which
 # body was worst (-1: none).
 WHY, WHEN, WHICH = range(3)
+# What may have caused a divergence, largest of each kind at the beginning of the step,
+# and of which joint, contact point or push: torque that an actuator wants to give
+# [Nm or N]; acceleration that a prescribed motion takes; speed of a joint, and of the
+# base [rad/s]; force of a contact point as it is met [N]; of a push [N]; of an effect.
+BY_TORQUE, BY_MOTION, BY_SPEED, BY_BASE, BY_CONTACT, BY_PUSH, BY_EFFECT = range(7)
+CAUSES = 7
 # Columns of a robot's results: sum and largest CoM error, and how often it was taken;
 # sum and smallest ZMP margin, and how often; largest torque over its limit.
 ERROR_SUM, ERROR_MAX, ERRORS, MARGIN_SUM, MARGIN_MIN, MARGINS, TORQUE = range(7)
@@ -98,6 +104,8 @@ def make_monitor(scalar: Any, width: int) -> SimpleNamespace:
         reference: wp.array2d[vec3]
         reference_steps: int
         result: wp.array2d[scalar]
+        # (size, of which) of each cause
+        cause: wp.array3d[scalar]
 
     @wp.func
     def write_com(

@@ -56,6 +56,7 @@ class LaneProgram:
         scalar: Warp's number type.
         device: Where the arrays are.
         alignment: Maps kernel axes of each body to its own, (nbodies, 3, 3).
+        prescribed: Whether a joint's position or velocity is prescribed, (nbodies,).
     """
 
     struct: Any
@@ -64,6 +65,7 @@ class LaneProgram:
     scalar: Any
     device: wp.Device
     alignment: NDArray[np.float64]
+    prescribed: NDArray[np.bool_]
 
     @property
     def width(self) -> int:
@@ -160,10 +162,11 @@ def make_program(
             (schedule.groups, at.GEOMETRY)
         )
         struct.inertia = by_block(laid_inertia, vector, device)
-        struct.actuator = by_block(
-            _in_lanes(schedule, _actuator(tree, actuators or {})), vector, device
-        )
-    return LaneProgram(struct, schedule, tree, scalar, device, alignment)
+        actuator = _actuator(tree, actuators or {})
+        struct.actuator = by_block(_in_lanes(schedule, actuator), vector, device)
+    prescribed = actuator[0, :, 3 * at.P_MODE + 2] == 0.0
+    prescribed &= tree.kind != FLOATING
+    return LaneProgram(struct, schedule, tree, scalar, device, alignment, prescribed)
 
 
 def by_block(values: Floats, vector: Any, device: wp.Device) -> wp.array[Any]:

@@ -161,6 +161,7 @@ class Scene:
             world.robot_groups = schedule.groups - int(boxes.any(axis=1).sum())
             world.pushes = len(order)
             world.effects = int(self.has_effect)
+            world.prescribed = int(self.program.prescribed.any())
             world.push_group = self._array([g for g, _ in places], wp.int32)
             world.push_lane = self._array([lane for _, lane in places], wp.int32)
             world.push_point = self._array(points[which], vec3)

@@ -22,6 +22,7 @@ from equipoise.kernels.articulated import (
     MIDWAY_VELOCITY,
     MOMENT,
     OMEGA,
+    P_MODE,
     POSITION,
     QUATERNION,
     QUATERNION_W,
@@ -39,7 +40,7 @@ from equipoise.kernels.once import once
 
 # A step is tried again if contact would pull or an actuator go beyond its limit, but
 # not more often than this.
-TRIES = 4
+TRIES = 6
 BASE_DOF = 6
 
 
@@ -70,7 +71,7 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
     solve_free, accelerate = tree.solve_free, tree.accelerate
     actuators = make_actuators(scalar, width)
     actuate, check_limits = actuators.actuate, actuators.check_limits
-    integrate_joints = actuators.integrate_joints
+    integrate_joints, lead = actuators.integrate_joints, actuators.lead
     contact = make_contact(scalar, width)
     Points, predict, resolve = contact.Points, contact.predict, contact.resolve
     react, commit = contact.react, contact.commit
@@ -111,6 +112,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         push_force: wp.array3d[vec3]
         push_time: wp.array3d[vec3]
         effects: int
+        # whether the motion of any joint is prescribed
+        prescribed: int
 
     @wp.struct
     class Commands:
@@ -259,6 +262,9 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         b = wp.min(block, program.inertia.shape[0] - 1)
         d = wp.min(block, program.actuator.shape[0] - 1)
         e = wp.min(block, added.shape[0] - 1)
+        if world.prescribed == 1:
+            for g in range(1, world.robot_groups):
+                lead(program, g, d, dt, scratch, t)
         for again in range(world.tries):
             for g in range(program.groups):
                 place(program, g, dt, scratch, raw, t)
@@ -278,12 +284,18 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 extra = added[e, g, 0][0]
                 if world.effects == 1:
                     joint = scratch[g, JOINT, t]
+                    # where it was at the beginning of the step
+                    mode = program.actuator[d, g, P_MODE]
+                    told = scratch[g, COMMAND, t]
+                    since = wp.cw_mul(mode[0], told[0] - joint[0])
+                    since = since + half * dt * wp.cw_mul(mode[1], told[1])
+                    since = since + half * dt * wp.cw_mul(mode[2], joint[1])
                     for i in range(width):
                         if program.table[g, busy_at + i] == 1:
                             extra[i] = extra[i] + unmodelled(
                                 time[i],
                                 program.table[g, v_at + i] - BASE_DOF,
-                                joint[0, i],
+                                joint[0, i] - since[i],
                                 joint[1, i],
                             )
                 load = load_of(g, scratch, t)
@@ -296,10 +308,19 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             wrong = int(0)
             for g in range(1, world.robot_groups):
                 rate = accelerate(program, g, scratch, raw, t)
-                wrong = wrong + check_limits(program, g, d, rate, scratch, t)
+                wrong = wrong + check_limits(program, g, d, rate, dt, again, scratch, t)
             for k in range(points.count):
                 if points.number[k, ROOT_GROUP] == 0:
-                    wrong = wrong + resolve(points, k, raw, work, t)
+                    wrong = wrong + resolve(points, k, again, raw, work, t)
+            if world.robot_groups < program.groups:
+                # boxes, now that it is known how the robot pushes them
+                for k in range(points.count):
+                    react(points, k, raw, work, t)
+                for g in range(world.robot_groups, program.groups):
+                    solve_free(g, scratch, t)
+                for k in range(points.count):
+                    if points.number[k, ROOT_GROUP] != 0:
+                        wrong = wrong + resolve(points, k, again, raw, work, t)
             if wrong == 0:
                 break
         sizes = Lanes()
@@ -312,15 +333,10 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
             sizes = sizes + wp.abs(rate)
         sizes = sizes + size_of(scratch, 0, t)
         integrate_free(0, dt, scratch, t)
-        for k in range(points.count):
-            react(points, k, raw, work, t)
         for g in range(world.robot_groups, program.groups):
-            solve_free(g, scratch, t)
             sizes = sizes + size_of(scratch, g, t)
             integrate_free(g, dt, scratch, t)
         for k in range(points.count):
-            if points.number[k, ROOT_GROUP] != 0:
-                resolve(points, k, raw, work, t)
             commit(points, k, dt, block, work, t)
         return sizes
 

@@ -9,6 +9,7 @@ import warp as wp
 from numpy.typing import NDArray
 
 from equipoise.kernels.monitor import (
+    CAUSES,
     ERROR_MAX,
     ERROR_SUM,
     ERRORS,
@@ -34,12 +35,15 @@ class Stopped(NamedTuple):
         why: ``FELL`` or ``DIVERGED``.
         steps: After how many steps since its reset.
         body: Which body accelerated most, 0 where that means nothing.
+        causes: How large each possible cause of a divergence was, and of which joint,
+            contact point or push, shape (CAUSES, 2), in the order of ``monitor``.
     """
 
     robot: int
     why: int
     steps: int
     body: int
+    causes: Floats
 
 
 class Measured(NamedTuple):
@@ -88,6 +92,7 @@ class Watch:
             struct.upright = wp.zeros((robots, 4), dtype=scalar, device=device)
             struct.result = wp.zeros((robots, RESULTS), dtype=scalar, device=device)
             struct.reference = wp.zeros((1, 1), dtype=types.vec3, device=device)
+            struct.cause = wp.zeros((robots, CAUSES, 2), dtype=scalar, device=device)
         self.clock, self.status = struct.clock, struct.status
 
     def reset(self, which: Ints | None = None) -> None:
@@ -154,10 +159,11 @@ class Watch:
     def stopped(self, schedule: Schedule) -> list[Stopped]:
         """Return robots that fell or diverged."""
         status: NDArray[np.int32] = self.status.numpy()
+        causes = self.struct.cause.numpy().astype(np.float64)
         found = []
         for robot in np.flatnonzero(status[:, WHY]):
             why, when, which = (int(status[robot, at]) for at in (WHY, WHEN, WHICH))
             group, lane = divmod(max(which, 0), schedule.width)
             worst = int(schedule.body[group, lane]) if which >= 0 else 0
-            found.append(Stopped(int(robot), why, when, worst))
+            found.append(Stopped(int(robot), why, when, worst, causes[robot]))
         return found
