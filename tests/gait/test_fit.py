@@ -49,9 +49,7 @@ def test_figures_that_were_asked_for_are_never_changed(tight: eq.Robot) -> None:
     """They are refused with the time and how far off, if joints cannot."""
     planned = plan_walk(tight, 3).parameters
     asked = {"length": planned.length, "clearance": planned.clearance}
-    with pytest.raises(
-        EquipoiseError, match=r"'\w+' is at its (lower|upper) limit"
-    ):
+    with pytest.raises(EquipoiseError, match=r"'\w+' is at its (lower|upper) limit"):
         fit_walk(tight, 3, **asked)
 
 

@@ -38,7 +38,7 @@ OUTCOME = (
     "zmp_error_m",
     "foot_force_n",
     "landed_at_s",
-    "peak_force_over_weight",
+    "impact_over_weight",
     "engine",
     "terrain",
     "realtime_factor",

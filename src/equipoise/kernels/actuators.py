@@ -165,11 +165,9 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
             way = stop_way(position[i], stop[0, i], stop[1, i])
             past = ahead[i] - wp.where(way > zero, stop[1, i], stop[0, i])
             push = past * stop_rate * stop_rate + two * stop_rate * velocity[i]
-            if again == 0:
-                # at first a guess: nothing accelerates
-                stopped[i] = wp.where(
-                    way * past > zero and way * push > zero, one, zero
-                )
+            # at first a guess: nothing accelerates
+            guess = wp.where(wp.min(way * past, way * push) > zero, one, zero)
+            stopped[i] = wp.where(again == 0, guess, stopped[i])
             hit = stopped[i] * own[i]
             stopping[i] = -hit * push
             stopping_implicit[i] = hit * dt * stop_rate * (two + dt * stop_rate)
@@ -195,21 +193,17 @@ def make_actuators(scalar: Any, width: int) -> SimpleNamespace:
         for i in range(width):
             most_up = wp.where(velocity[i] < limit[1, i], limit[0, i], zero)
             most_down = wp.where(velocity[i] > -limit[1, i], -limit[0, i], zero)
-            if again == 0:
-                # at first a guess: the joint yields, what it hangs on does not
-                rate = (torque[i] + others[i] - load[i]) / wp.max(
-                    total[i], least_inertia
-                )
-                guess = torque[i] - implicit[i] * rate
-                if guess > most_up:
-                    forced[i] = one
-                if guess < most_down:
-                    forced[i] = -one
-            if forced[i] != zero:
-                within = wp.where(forced[i] > zero, most_up, most_down)
-                # no limit may hide a command that is no number
-                torque[i] = within + (torque[i] - torque[i])
-                implicit[i] = zero
+            # at first a guess: the joint yields, what it hangs on does not
+            rate = (torque[i] + others[i] - load[i]) / wp.max(total[i], least_inertia)
+            guess = torque[i] - implicit[i] * rate
+            beyond = wp.where(guess < most_down, -one, zero)
+            beyond = wp.where(guess > most_up, one, beyond)
+            forced[i] = wp.where(again == 0, beyond, forced[i])
+            within = wp.where(forced[i] > zero, most_up, most_down)
+            held = forced[i] == zero
+            # no limit may hide a command that is no number
+            torque[i] = wp.where(held, torque[i], within + (torque[i] - torque[i]))
+            implicit[i] = wp.where(held, implicit[i], zero)
             all_in = own[i] + others_implicit[i] + implicit[i]
             # what has no inertia has no acceleration of its own
             per[i] = wp.where(all_in > least_inertia, mode[2, i] / all_in, zero)

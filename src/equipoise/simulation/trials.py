@@ -41,8 +41,9 @@ FORCE_TOLERANCE = 0.01
 # A trial shorter than this is over before the robot has settled [s].
 SHORTEST_TRIAL = 0.5
 HIGHEST_DROP = 100.0
-# An impact is recorded this often [s].
+# An impact is recorded this often, and averaged over this long [s].
 IMPACT_PERIOD = 1e-3
+IMPACT = 0.02
 # Height of a drop as a fraction of the leg's length.
 DROP_HEIGHT = 0.1
 
@@ -76,7 +77,10 @@ class DropSummary(TrialSummary):
         height_m: Height of the soles above the ground at the start [m].
         landed_at_s: When the robot first touched the ground, or None [s].
         peak_force_n: Largest vertical force of the ground [N].
-        peak_force_over_weight: The same over the robot's weight.
+        peak_force_over_weight: The same over the robot's weight. It is that of dampers
+            met at speed, and grows with shorter time steps.
+        impact_over_weight: Largest mean of the vertical force over 20 ms, over the
+            weight, which does not.
         com_m: Centre of mass at the end [m].
     """
 
@@ -84,6 +88,7 @@ class DropSummary(TrialSummary):
     landed_at_s: float | None
     peak_force_n: float
     peak_force_over_weight: float
+    impact_over_weight: float
     com_m: dict[str, float]
 
     def events(self) -> list[Event]:
@@ -269,6 +274,7 @@ def drop(
             landed_at_s=landed,
             peak_force_n=peak,
             peak_force_over_weight=peak / results["weight_n"],
+            impact_over_weight=_impact(run, vertical) / results["weight_n"],
             com_m=named_axes(run.com[late].mean(axis=0)),
         )
 
@@ -285,6 +291,14 @@ def drop(
         assess=assess,
         progress=progress,
     )
+
+
+def _impact(run: Run, vertical: Array) -> float:
+    """Return the largest mean force over a short while [N]."""
+    rows = max(round(IMPACT / max(float(np.median(np.diff(run.time))), 1e-9)), 1)
+    sums = np.cumsum(np.insert(vertical, 0, 0.0))
+    rows = min(rows, len(vertical))
+    return float((sums[rows:] - sums[:-rows]).max() / rows)
 
 
 def _refuse_short(seconds: float, least: float) -> None:
