@@ -131,7 +131,7 @@ def test_footsteps_of_a_file(say: Say, tmp_path: Path) -> None:
 def test_a_fall_is_status_1(say: Say, tmp_path: Path) -> None:
     """The robot ran and fell: status 1, when and after which step; all is written."""
     out = tmp_path / "out"
-    said = say("itu-biped", "--unfiltered", "--out", out)
+    said = say("itu-biped", "--unfiltered", "--step-time", "0.65", "--out", out)
     assert said.status == 1
     assert said.err == ""
     figures = summary_of(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pinocchio as pin
@@ -232,7 +233,7 @@ FULL_TURN = math.pi
 # A joint bends the leg if its axis has this much of y in standing.
 LATERAL = 0.7
 # A knee is tried at so many angles.
-KNEE_POINTS = 361
+KNEE_POINTS = 91
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +254,7 @@ class LegReach:
     ankle_in_sole: Array
 
 
+@lru_cache(maxsize=8)
 def leg_reaches(robot: Robot) -> dict[Side, LegReach]:
     """Return the reach of both legs.
 

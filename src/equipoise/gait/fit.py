@@ -14,6 +14,7 @@ from equipoise.gait.motion import DT, LONGEST_WALK, check_reached, solve, target
 from equipoise.gait.parameters import GIVEN
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.com_legs import solve_com
+from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
 
 # What is not given is shortened to these fractions, one after the other, until joints
@@ -22,10 +23,15 @@ FRACTIONS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
 # A CoM whose height is free is tried at these fractions of it, where the first leaves
 # steps shorter than they could be; one that was asked for, if it may be adapted, at
 # those below one.
-HEIGHTS = (1.0, 0.98, 1.02, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8)
+HEIGHTS = (1.0, 0.97, 1.02, 0.94, 0.9, 0.85, 0.8)
 # Points of the path that are tried, roughly and in the end [s].
 ROUGHLY, FINELY = 0.02, DT
 MOST_STEPS = 300
+# Steps whose time is free become slower by these factors where feed-forward torques of
+# the legs would be above this fraction of their limits, if that helps by so much.
+SLOWER = (1.0, 1.3, 1.7)
+STRONG = 0.9
+WORTH_IT = 0.9
 # A walk is tried with so many steps first.
 FEW_STEPS = 4
 # The true ZMP is this fraction of a sole's smaller side off its plan at most.
@@ -40,7 +46,8 @@ def fit_walk(
 
     As :func:`~equipoise.gait.plan.plan_walk`; where its step length and clearance are
     too much for a joint, and were not asked for, they are made smaller, and the height
-    of the CoM is chosen that leaves them longest.
+    of the CoM is chosen that leaves them longest. Steps are slower where actuators are
+    too weak or too slow for the usual ones.
 
     Args:
         robot: The robot; each leg has six joints or more.
@@ -61,6 +68,33 @@ def fit_walk(
             )
     if steps > MOST_STEPS:
         raise EquipoiseError(f"{steps} steps; at most {MOST_STEPS} are planned at once")
+    best: tuple[float, Gait] | None = None
+    problem: EquipoiseError | None = None
+    for slower in SLOWER if asked.get("step_time") is None else SLOWER[:1]:
+        slow = dict(asked)
+        if slower > 1.0:
+            usual = plan_walk(robot, 2).parameters.step_time
+            slow["step_time"] = round(slower * usual, 2)
+        try:
+            gait = _followed(robot, steps, slow, adapt)
+            torque = _torque_fraction(robot, gait, slow)
+        except EquipoiseError as error:
+            problem = problem or error
+            continue
+        if slower > 1.0:
+            why = f"{slower:g} of the default, as actuators are weak or slow"
+            gait = _with_origins(gait, {"step_time": why})
+        if best is None or torque < WORTH_IT * best[0]:
+            best = torque, gait
+        if torque <= STRONG:
+            break
+    if best is None:
+        raise problem or EquipoiseError(f"{robot.name} cannot walk")
+    return best[1]
+
+
+def _followed(robot: Robot, steps: int, asked: dict[str, Any], adapt: bool) -> Gait:
+    """Return a walk that joints can follow, whatever torque and speed that takes."""
     usual = plan_walk(robot, steps, **asked)
     if usual.duration > LONGEST_WALK:
         raise EquipoiseError(
@@ -70,16 +104,40 @@ def fit_walk(
     problem: EquipoiseError | None = None
     for fraction, height in _choices(asked, adapt):
         changed = _changed(usual, asked, fraction, height)
+        now = {**asked, **changed}
         try:
-            gait = usual
-            if changed:
-                gait = plan_walk(robot, steps, **{**asked, **changed})
-            _try(robot, gait, {**asked, **changed})
+            few = _few(robot, steps, now)
+            _check(robot, few, ROUGHLY)
+            gait = plan_walk(robot, steps, **now) if changed else usual
+            _check(robot, gait, FINELY)
+            if "com_height" in changed or fraction < 1.0:
+                _check_zmp(robot, few)
         except EquipoiseError as error:
             problem = problem or error
             continue
         return _explained(usual, gait, changed, fraction, height)
     raise problem or EquipoiseError(f"{robot.name} cannot walk")
+
+
+def _torque_fraction(robot: Robot, gait: Gait, asked: dict[str, Any]) -> float:
+    """Return the largest feed-forward torque of the legs over its limit.
+
+    Raises:
+        EquipoiseError: If a joint would be faster than it can be.
+    """
+    numbers = gait.parameters
+    same = {name: getattr(numbers, name) for name in ("com_height", *SHORTENED)}
+    few = _few(robot, numbers.steps, {**asked, **same})
+    torque = np.abs(solve(robot, few).joint_torque).max(axis=0)
+    limits = {actuator.joint: actuator.effort_limit for actuator in robot.actuators}
+    legs = {name for leg in robot.legs.values() for name in leg.joints}
+    names = degree_names(robot)
+    fractions = [
+        torque[at] / limits[name]
+        for at, name in enumerate(names)
+        if name in legs and 0.0 < limits.get(name, 0.0) < np.inf
+    ]
+    return float(max(fractions, default=0.0))
 
 
 def _choices(asked: dict[str, Any], adapt: bool) -> list[tuple[float, float]]:
@@ -111,15 +169,10 @@ def _changed(
     return changed
 
 
-def _try(robot: Robot, gait: Gait, asked: dict[str, Any]) -> None:
-    """Refuse a gait that cannot be followed; a few steps are tried first."""
-    few = gait
-    if asked.get("footsteps") is None and gait.parameters.steps > FEW_STEPS:
-        few = plan_walk(robot, FEW_STEPS, **asked)
-    _check(robot, few, ROUGHLY)
-    _check(robot, gait, FINELY)
-    if asked.get("com_height") is not None:
-        _check_zmp(robot, few)
+def _few(robot: Robot, steps: int, asked: dict[str, Any]) -> Gait:
+    """Return the same walk with few steps, which are tried first."""
+    few = steps if asked.get("footsteps") is not None else min(steps, FEW_STEPS)
+    return plan_walk(robot, few, **asked)
 
 
 def _check(robot: Robot, gait: Gait, period: float) -> None:
@@ -159,5 +212,9 @@ def _explained(
         if before.get("com_height") != GIVEN:
             why = "the usual: longer steps can be followed there"
         whys["com_height"] = f"{height:g} of {why}"
+    return _with_origins(gait, whys)
+
+
+def _with_origins(gait: Gait, whys: dict[str, str]) -> Gait:
     origins = {**gait.parameters.origins, **whys}
     return replace(gait, parameters=replace(gait.parameters, origins=origins))
