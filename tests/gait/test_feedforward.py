@@ -8,7 +8,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.arrays import Array
-from equipoise.gait.feedforward import standing_torques
+from equipoise.gait.feedforward import feedforward_torques, standing_torques
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
 
@@ -34,17 +34,14 @@ def equations(robot: eq.Robot, q: Array, v: Array, a: Array) -> tuple[Array, Arr
 
 
 def without_losses(motion: Motion) -> tuple[Array, Array]:
-    """Return torques less what rotors and friction take, and accelerations."""
+    """Return torques less what friction takes, and accelerations."""
     robot = motion.robot
     acceleration = np.gradient(motion.v, motion.dt, axis=0)
     losses = np.zeros((len(motion.time), robot.nv - 6))
     for at, actuator in enumerate(robot.actuators):
-        speed, change = motion.v[:, 6 + at], acceleration[:, 6 + at]
-        losses[:, at] = (
-            actuator.rotor_inertia * change
-            + actuator.viscous_friction * speed
-            + actuator.coulomb_friction * np.tanh(2.0 * speed / 0.05)
-        )
+        speed = motion.v[:, 6 + at]
+        losses[:, at] = actuator.viscous_friction * speed
+        losses[:, at] += actuator.coulomb_friction * np.tanh(2.0 * speed / 0.05)
     return motion.joint_torque - losses, acceleration
 
 
@@ -92,3 +89,23 @@ def test_a_posture_is_held_by_its_torques() -> None:
     left[6:] -= standing_torques(robot, q)
     wrenches = np.linalg.lstsq(feet.T, left, rcond=None)[0]
     np.testing.assert_allclose(feet.T @ wrenches, left, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["humanoid", "itu-biped"])
+def test_rotors_count_once(name: str) -> None:
+    """A joint that speeds up takes its link's inertia and its rotor's, in any model."""
+    robot = eq.load(name)
+    at = robot.nv - 1
+    q = np.array(robot.standing)[None]
+    still, turning = np.zeros((1, robot.nv)), np.zeros((1, robot.nv))
+    turning[0, at] = 3.0
+    # a joint of the upper body or, where there is none, of the leg that does not stand
+    support = np.array([SUPPORTS.index("left")], np.int8)
+    rest = feedforward_torques(robot, q, still, still, support)
+    moved = feedforward_torques(robot, q, still, turning, support)
+    data = robot.model.createData()
+    links = pin.crba(robot.model, data, q[0])[at, at] - robot.model.armature[at]
+    rotor = robot.actuators[-1].rotor_inertia
+    assert rotor > 0.0
+    found = moved[0, at - 6] - rest[0, at - 6]
+    assert found == pytest.approx(3.0 * (links + rotor))

@@ -118,15 +118,16 @@ def _shared_load(
 
 
 def _losses(robot: Robot, velocity: Array, acceleration: Array) -> Array:
-    """Return what rotors and friction take, shape (n, nv - 6)."""
+    """Return what friction takes, and rotors that are not in the model's armature."""
     of_joint = {actuator.joint: actuator for actuator in robot.actuators}
     losses = np.zeros_like(velocity)
     for at, name in enumerate(degree_names(robot)):
         actuator = of_joint.get(name)
         if actuator is not None:
             dry = np.tanh(2.0 * velocity[:, at] / DRY_FRICTION_SPEED)
+            rotor = actuator.rotor_inertia - float(robot.model.armature[6 + at])
             losses[:, at] = (
-                actuator.rotor_inertia * acceleration[:, at]
+                rotor * acceleration[:, at]
                 + actuator.viscous_friction * velocity[:, at]
                 + actuator.coulomb_friction * dry
             )
