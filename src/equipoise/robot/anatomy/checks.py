@@ -12,9 +12,10 @@ from equipoise.robot.anatomy.geometry import (
     shape_is_known,
     support_point,
     upright_variant,
+    visuals_stand_in,
 )
 from equipoise.robot.anatomy.posture import Orientation
-from equipoise.robot.description import Description, Shape
+from equipoise.robot.description import STANDING_IN, Description, Shape, first_few
 from equipoise.robot.parts import Limb, Side, Sole
 from equipoise.robot.pinocchio_model import mass_and_moment, workspace
 
@@ -26,7 +27,6 @@ OUTSIDE_TOLERANCE = 0.05
 HULL_STEPS = 100
 HULL_TOLERANCE = 0.01
 ASYMMETRY_TOLERANCE = 0.01
-NAMES_SHOWN = 4
 
 
 def find_warnings(
@@ -44,6 +44,7 @@ def find_warnings(
     mimics = [joint.name for joint in description.joints if joint.mimic is not None]
     return [
         *_named("mimic joints are not supported and move on their own", mimics),
+        *_meshes(description),
         *_inertias(description),
         *_massless(description, model),
         *_outside(description),
@@ -54,9 +55,22 @@ def find_warnings(
 def _named(sentence: str, names: Iterable[str]) -> list[str]:
     """Return ``["sentence (3: a, b, c)"]``, cut after a few names; none for none."""
     every = list(names)
-    shown = ", ".join(every[:NAMES_SHOWN])
-    more = ", …" if len(every) > NAMES_SHOWN else ""
-    return [f"{sentence} ({len(every)}: {shown}{more})"] if every else []
+    return [f"{sentence} ({len(every)}: {first_few(every)})"] if every else []
+
+
+def _meshes(description: Description) -> list[str]:
+    unreadable = {
+        shape.mesh_name: None
+        for link in description.links
+        for shape in link.collisions
+        if shape.mesh is not None and not shape_is_known(shape)
+    }
+    return [
+        *_named("files that hold no mesh that can be read", unreadable),
+        *_named(
+            STANDING_IN, (x.name for x in description.links if visuals_stand_in(x))
+        ),
+    ]
 
 
 def _inertias(description: Description) -> list[str]:

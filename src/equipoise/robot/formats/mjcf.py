@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
+    STANDING_IN,
     Description,
     Joint,
     JointKind,
     Link,
     check_tree,
     checked_name,
+    first_few,
 )
 from equipoise.robot.formats.mjcf_compile import (
     CompiledMjcf,
@@ -103,6 +105,7 @@ class _Reader:
         self.joints: list[Joint] = []
         self.efforts = _effort_limits(self.model)
         self.shapes = ShapeReader(compiled, path)
+        self.without_collisions = compiled.without_collisions
         self.body_name = partial(mujoco_body_name, self.model)
         self.joint_name = partial(mujoco_joint_name, self.model)
 
@@ -113,6 +116,15 @@ class _Reader:
                 self.attach(int(body))
             self.links.append(self.link(int(body)))
         self.notices.extend(self.shapes.notices())
+        bare = [
+            link.name
+            for link in self.links
+            if link.name in self.without_collisions
+            and link.visuals
+            and not link.collisions
+        ]
+        if bare:
+            self.notices.append(f"{STANDING_IN} ({len(bare)}: {first_few(bare)})")
 
     def root_body(self) -> int:
         """Find the child of the world that is the robot."""

@@ -31,7 +31,7 @@ from equipoise.robot.description import (
     colour_from_fractions,
 )
 from equipoise.robot.inertias import INERTIA_ENTRIES, Inertial
-from equipoise.robot.mesh import resolve_mesh
+from equipoise.robot.mesh_files import MeshFiles
 from equipoise.rotations import rotation_from_rpy, transform
 
 KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
@@ -58,7 +58,7 @@ def read_urdf(root: Element, path: Path) -> Description:
     name = checked_name("robot", root.get("name") or path.stem, str(path))
     root_name = check_tree(links, joints, str(path))
     return _without_explicit_floating_base(
-        Description(name, links, joints, root_name, tuple(reader.notices))
+        Description(name, links, joints, root_name, reader.all_notices())
     )
 
 
@@ -99,6 +99,7 @@ class _Reader:
     def __init__(self, path: Path, root: Element) -> None:
         self.path = path
         self.notices: list[str] = []
+        self.meshes = MeshFiles(path)
         self.materials = {
             element.get("name"): read_colour(element)
             for element in root.iter("material")
@@ -107,6 +108,9 @@ class _Reader:
 
     def error(self, message: str) -> RobotFileError:
         return RobotFileError(f"{self.path}: {message}")
+
+    def all_notices(self) -> tuple[str, ...]:
+        return (*self.notices, *self.meshes.notices())
 
     def link(self, element: Element) -> Link:
         name = element.get("name")
@@ -176,7 +180,7 @@ class _Reader:
                 scale = self.vector(element, "scale", 3, f"{where}, mesh scale", one)
                 if 0.0 in scale:
                     raise self.error(f"{where} has a mesh whose scale holds a zero")
-                return Shape("mesh", scale, pose, resolve_mesh(name, self.path), name)
+                return Shape("mesh", scale, pose, self.meshes.find(name), name)
             case _:
                 self.notices.append(
                     f"{where}: shape '{element.tag}' is not known and left out"
