@@ -27,7 +27,7 @@ from equipoise.robot.anatomy.posture import (
 )
 from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
-from equipoise.robot.anatomy.soles import find_sole, placement_in_body
+from equipoise.robot.anatomy.soles import GUESSED, find_sole, placement_in_body
 from equipoise.robot.description import Description, Joint
 from equipoise.robot.formats.settings import (
     ACTUATOR_KEYS,
@@ -108,7 +108,12 @@ class _Assembly:
         self.add_sole_frames(soles)
         postures = self.postures(legs, soles, orientation)
         self.warnings += find_warnings(
-            self.description, self.model, limbs, soles, self.neutral, orientation
+            self.description,
+            self.model,
+            limbs,
+            soles,
+            (postures["standing"], self.neutral),
+            orientation,
         )
         return Robot(
             self.description.name,
@@ -215,6 +220,7 @@ class _Assembly:
         """
         soles: dict[Side, Sole] = {}
         feet: dict[Side, BodyPath] = {}
+        guessed: list[str] = []
         for side, path in legs.items():
             given = self.settings.soles.get(side)
             if given is not None:
@@ -225,9 +231,16 @@ class _Assembly:
                 soles[side], foot = max(
                     found, key=lambda item: (round(item[0].area, 9), item[0].size)
                 )
-                if soles[side].origin.startswith("estimate"):
+                if soles[side].origin.startswith(GUESSED):
                     self.assumptions.append(f"{side} sole: {soles[side].origin}")
+                    guessed.append(f"{side} foot '{soles[side].link}'")
             feet[side] = path[: path.index(foot) + 1]
+        if guessed:
+            self.warnings.append(
+                "soles are guessed, for lack of foot geometry: "
+                f"{' and '.join(guessed)}; state them under [soles.left] and "
+                "[soles.right] in a TOML file beside the robot"
+            )
         return soles, feet
 
     def given_sole(self, given: Sole, path: BodyPath) -> Sole:

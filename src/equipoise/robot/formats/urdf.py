@@ -29,11 +29,14 @@ from equipoise.robot.description import (
     check_tree,
     checked_name,
     colour_from_fractions,
+    first_few,
 )
 from equipoise.robot.inertias import INERTIA_ENTRIES, Inertial
 from equipoise.robot.mesh_files import MeshFiles
 from equipoise.rotations import rotation_from_rpy, transform
 
+# Joints that a URDF should give limits to.
+LIMITED_KINDS = ("revolute", "prismatic", "helical")
 KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
 
 
@@ -99,6 +102,7 @@ class _Reader:
     def __init__(self, path: Path, root: Element) -> None:
         self.path = path
         self.notices: list[str] = []
+        self.unlimited: list[str] = []
         self.meshes = MeshFiles(path)
         self.materials = {
             element.get("name"): read_colour(element)
@@ -110,7 +114,13 @@ class _Reader:
         return RobotFileError(f"{self.path}: {message}")
 
     def all_notices(self) -> tuple[str, ...]:
-        return (*self.notices, *self.meshes.notices())
+        unlimited = []
+        if self.unlimited:
+            unlimited.append(
+                "joint limits are not given, taken as unlimited "
+                f"({len(self.unlimited)}: {first_few(self.unlimited)})"
+            )
+        return (*self.notices, *unlimited, *self.meshes.notices())
 
     def link(self, element: Element) -> Link:
         name = element.get("name")
@@ -204,13 +214,12 @@ class _Reader:
         if limit is not None:
             velocity = self.magnitude(limit, "velocity", where)
             effort = self.magnitude(limit, "effort", where)
-            if kind != "continuous":
+        if kind in LIMITED_KINDS:
+            if limit is not None and limit.attrib.keys() & {"lower", "upper"}:
                 lower = self.number(limit, "lower", where, 0.0, finite=False)
                 upper = self.number(limit, "upper", where, 0.0, finite=False)
-        elif kind in ("revolute", "prismatic"):
-            self.notices.append(
-                f"{where} is {kind} without <limit>: taken as unlimited"
-            )
+            else:
+                self.unlimited.append(name)
         dynamics = element.find("dynamics")
         damping = friction = armature = 0.0
         if dynamics is not None:
