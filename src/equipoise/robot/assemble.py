@@ -15,6 +15,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.anatomy.checks import find_warnings
 from equipoise.robot.anatomy.geometry import convex_hull
+from equipoise.robot.anatomy.leg_problems import leg_problems
 from equipoise.robot.anatomy.limbs import Pairs, assign_limbs, find_pairs, is_upright
 from equipoise.robot.anatomy.posture import (
     Orientation,
@@ -115,7 +116,7 @@ class _Assembly:
             (postures["standing"], self.neutral),
             orientation,
         )
-        return Robot(
+        robot = Robot(
             self.description.name,
             self.model,
             self.description,
@@ -127,6 +128,8 @@ class _Assembly:
             tuple(self.assumptions),
             tuple(self.warnings),
         )
+        further = [text for text in leg_problems(robot) if text not in robot.warnings]
+        return replace(robot, warnings=(*robot.warnings, *further))
 
     def find_pairs(self) -> tuple[Pairs, Skeleton]:
         """Find legs and arms: at the neutral posture, else standing; z up, else not."""

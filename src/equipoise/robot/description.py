@@ -135,6 +135,8 @@ class Description:
         notices: Parts of the file that were left out or changed, one sentence each.
         assumptions: Choices of the reader where the file gives nothing, likewise.
         postures: Named joint positions from the file, each {joint: values}.
+        loops: Pairs of links that the file ties together to close a loop. They are left
+            open: links and joints are a tree.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Description:
     notices: tuple[str, ...] = ()
     postures: dict[str, dict[str, Array]] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    loops: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def link_by_name(self) -> dict[str, Link]:

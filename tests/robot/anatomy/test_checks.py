@@ -54,7 +54,10 @@ def changed(old: str, new: str, count: int = 1) -> str:
 
 def test_good_robot_has_no_warnings(tmp_path: Path) -> None:
     """A symmetric, physical robot gives nothing to warn of."""
-    assert warnings_of(ROBOT, tmp_path) == ""
+    assert warnings_of(Biped().urdf(), tmp_path) == ""
+    lacking = "the {} leg has no ankle roll joint"
+    expected = "; ".join(lacking.format(side) for side in ("left", "right"))
+    assert warnings_of(ROBOT, tmp_path) == expected
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ from equipoise.rotations import rotation_from_rpy, transform
 
 # Joints that a URDF should give limits to.
 LIMITED_KINDS = ("revolute", "prismatic", "helical")
+LOOP_TAGS = ("loop", "loop_joint")
+OPEN_LOOPS = "closed loops are not supported: left open"
 KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
 
 
@@ -60,9 +62,37 @@ def read_urdf(root: Element, path: Path) -> Description:
     joints = tuple(sorted(joints, key=lambda joint: joint.name))
     name = checked_name("robot", root.get("name") or path.stem, str(path))
     root_name = check_tree(links, joints, str(path))
+    loops = _loops(root, {link.name for link in links})
+    notices = reader.all_notices()
+    if loops:
+        pairs = [f"{one} to {other}" for one, other in loops]
+        notices += (f"{OPEN_LOOPS} ({len(loops)}: {first_few(pairs)})",)
     return _without_explicit_floating_base(
-        Description(name, links, joints, root_name, reader.all_notices())
+        Description(name, links, joints, root_name, notices, loops=loops)
     )
+
+
+def _loops(root: Element, links: set[str]) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of links that extensions of URDF close into loops.
+
+    These are ``<loop>`` and ``<loop_joint>`` (URDF+ and others) and joints of SDFormat
+    under ``<gazebo>``. Links are named there by attributes or by text.
+    """
+    found = []
+    for element in (
+        *(element for tag in LOOP_TAGS for element in root.findall(tag)),
+        *root.findall("gazebo/joint"),
+    ):
+        named = [
+            name.strip()
+            for part in element.iter()
+            for name in (part.get("link"), part.text)
+            if name is not None and name.strip() in links
+        ]
+        one, *others = dict.fromkeys(named) or [""]
+        if others:
+            found.append((one, others[0]))
+    return tuple(found)
 
 
 def read_colour(material: Element) -> Colour | None:
