@@ -135,7 +135,7 @@ def test_missing_files_are_counted_and_named_once(tmp_path: Path) -> None:
     (notice,) = files.notices()
     assert notice.startswith("8 mesh files were not found: package://pack/m0.stl, ")
     assert "m3.stl and 4 more; looked for package 'pack' above" in notice
-    assert "ROS_PACKAGE_PATH and AMENT_PREFIX_PATH not set" in notice
+    assert "ROS_PACKAGE_PATH (not set) and AMENT_PREFIX_PATH (not set)" in notice
     assert "http:// is not supported" in notice
     assert "\n" not in notice
 

@@ -110,11 +110,13 @@ class MeshFiles:
     def _package_place(self, package: str, folders: list[Path]) -> str:
         if folders:
             return f"in {' and '.join(map(str, folders))}"
-        unset = [name for name, _ in PACKAGE_VARIABLES if not os.environ.get(name)]
+        variables = (
+            name if os.environ.get(name) else f"{name} (not set)"
+            for name, _ in PACKAGE_VARIABLES
+        )
         return (
             f"for package '{package}' above {self.robot_file} and in "
-            + " and ".join(name for name, _ in PACKAGE_VARIABLES)
-            + (f" ({' and '.join(unset)} not set)" if unset else "")
+            f"{' and '.join(variables)}"
         )
 
     def _folders_of(self, package: str) -> list[Path]:
