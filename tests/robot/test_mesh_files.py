@@ -104,7 +104,8 @@ def test_exact_name_comes_before_another_letter_case(tmp_path: Path) -> None:
     files = MeshFiles(tmp_path / "robot.urdf")
     assert files.find("meshes/foot.stl") == tmp_path / "Meshes" / "Foot.STL"
     (notice,) = files.notices()
-    assert "ignoring letter case: meshes/foot.stl as Foot.STL" in notice
+    found = tmp_path / "Meshes" / "Foot.STL"
+    assert f"ignoring letter case: meshes/foot.stl as {found}" in notice
     exact = write_box(tmp_path / "meshes" / "foot.stl")
     files = MeshFiles(tmp_path / "robot.urdf")
     assert files.find("meshes/foot.stl") == exact
@@ -143,8 +144,11 @@ def test_missing_files_are_counted_and_named_once(tmp_path: Path) -> None:
 def test_names_that_cannot_be_files(tmp_path: Path) -> None:
     """Names too long or with a NUL are missing files, not errors."""
     files = MeshFiles(tmp_path / "robot.urdf")
-    for name in ("x" * 5000, "a\0b.stl", "", "package://", "package://p"):
+    for name in ("x" * 5000, "a\0b.stl", "a\nb.stl", "package://", "package://p"):
         assert files.find(name) is None
+    (notice,) = files.notices()
+    assert "\n" not in notice
+    assert len(notice) < 1000
     with pytest.raises(RobotFileError, match="climbs out of its package"):
         files.find("package://p/../../x.stl")
 
@@ -200,7 +204,7 @@ def test_letter_case_in_mjcf(tmp_path: Path, strip: str, inertial: str) -> None:
     mesh = write_box(tmp_path / "Assets" / "Foot.STL", (0.2, 0.1, 0.1))
     text = MJCF.format(strip=strip, file="foot.stl", inertial=inertial, visual="")
     path = tmp_path / "robot.xml"
-    assert "ignoring letter case: foot.stl as Foot.STL" in robot_warnings(text, path)
+    assert f"ignoring letter case: foot.stl as {mesh}" in robot_warnings(text, path)
     robot = eq.load(path)
     assert robot.description.link_by_name["a"].collisions[0].mesh == mesh
     if not inertial:

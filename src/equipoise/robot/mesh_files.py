@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +17,7 @@ from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 # the robot file, and among so many folders there.
 NEAREST_FOLDERS = 3
 MOST_NEIGHBOURS = 500
+LONGEST_NAME = 200  # in a warning
 PACKAGE_VARIABLES = (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share"))
 
 
@@ -37,7 +39,8 @@ class MeshFiles:
         self._denied: list[str] = []
         self._other_case: list[str] = []
         self._places: dict[str, None] = {}  # an ordered set
-        self._packages: dict[str, list[Path]] = {}
+        self._named: dict[str, list[Path]] = {}
+        self._declared: dict[str, list[Path]] = {}
 
     def find(self, name: str) -> Path | None:
         """Return a mesh file; None where it is not on this machine.
@@ -55,7 +58,7 @@ class MeshFiles:
 
     def notices(self) -> list[str]:
         """Return a sentence on files that are missing, denied or spelt otherwise."""
-        looked = f"; looked {' and '.join(self._places)}" if self._places else ""
+        looked = f"; looked {first_few(list(self._places))}" if self._places else ""
         found = []
         if self._missing:
             found.append(missing_files(self._missing) + looked)
@@ -80,7 +83,7 @@ class MeshFiles:
                     f"{self.robot_file}: mesh path '{name}' climbs out of its package"
                 )
             package, _, inside = rest.partition("/")
-            folders = self._folders_of(package)
+            folders = self._folders_of(package, inside)
             place = self._package_place(package, folders)
         else:
             inside, folders, place = "", [], f"nowhere: {scheme}:// is not supported"
@@ -93,7 +96,7 @@ class MeshFiles:
                 denied = True
         for folder in folders:
             if (found := in_any_case(folder, inside)) is not None:
-                self._other_case.append(f"{name} as {found.name}")
+                self._other_case.append(f"{name} as {found}")
                 return found
         if denied:
             self._denied.append(name)
@@ -119,12 +122,20 @@ class MeshFiles:
             f"{' and '.join(variables)}"
         )
 
-    def _folders_of(self, package: str) -> list[Path]:
-        """Return the folders that are a package, by their name or by package.xml."""
-        if package not in self._packages:
-            candidates = chain(self._by_name(package), self._by_package_xml(package))
-            self._packages[package] = list(dict.fromkeys(filter(_is_dir, candidates)))
-        return self._packages[package]
+    def _folders_of(self, package: str, inside: str) -> list[Path]:
+        """Return the folders that may be a package and hold a file.
+
+        These are folders of that name; where the file is in none of them, also those
+        whose package.xml has the name, which take longer to find.
+        """
+        if package not in self._named:
+            self._named[package] = _folders(self._by_name(package))
+        named = self._named[package]
+        if any(_can_be_read(folder / inside) for folder in named):
+            return named
+        if package not in self._declared:
+            self._declared[package] = _folders(self._by_package_xml(package))
+        return list(dict.fromkeys((*named, *self._declared[package])))
 
     def _by_name(self, package: str) -> Iterator[Path]:
         for folder in self._above:
@@ -152,14 +163,14 @@ class MeshFiles:
 
 def missing_files(names: Iterable[str]) -> str:
     """Return a sentence that counts and names mesh files that were not found."""
-    every = list(names)
+    every = [_shown(name) for name in names]
     were = "was" if len(every) == 1 else "were"
     return f"{counted(len(every), 'mesh file')} {were} not found: {first_few(every)}"
 
 
 def denied_files(names: Iterable[str]) -> str:
     """Return a sentence that counts and names mesh files without the right to read."""
-    every = list(names)
+    every = [_shown(name) for name in names]
     return (
         f"{counted(len(every), 'mesh file')} cannot be read (permission denied): "
         f"{first_few(every)}"
@@ -168,11 +179,17 @@ def denied_files(names: Iterable[str]) -> str:
 
 def other_case(names: Iterable[str]) -> str:
     """Return a sentence on mesh files found under a name of other letter case."""
-    every = list(names)
+    every = [_shown(name) for name in names]
     return (
         f"{counted(len(every), 'mesh file')} found by ignoring letter case: "
         f"{first_few(every)}"
     )
+
+
+def _shown(name: str) -> str:
+    """Return a name on one line, its end if it is long."""
+    line = " ".join(name.split())
+    return line if len(line) <= LONGEST_NAME else f"…{line[-LONGEST_NAME:]}"
 
 
 def is_regular_file(path: Path) -> bool:
@@ -204,10 +221,7 @@ def in_any_case(folder: Path, inside: str) -> Path | None:
     found = [folder]
     for part in parts:
         found = [child for place in found for child in _children_like(place, part)]
-    try:
-        return next(filter(is_regular_file, found), None)
-    except OSError:
-        return None
+    return next(filter(_can_be_read, found), None)
 
 
 def _children_like(folder: Path, name: str) -> list[Path]:
@@ -239,9 +253,19 @@ def _subfolders(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def _is_dir(folder: Path) -> bool:
+def _folders(candidates: Iterable[Path]) -> list[Path]:
+    """Return those candidates that are folders, each once."""
+    found: dict[Path, None] = {}
+    for folder in candidates:
+        with suppress(OSError):
+            if folder.is_dir():
+                found[folder] = None
+    return list(found)
+
+
+def _can_be_read(path: Path) -> bool:
     try:
-        return folder.is_dir()
+        return is_regular_file(path)
     except OSError:
         return False
 

@@ -183,7 +183,7 @@ class _Meshes:
             found.append(denied_files(sorted(set(self.denied.values()))))
         if self.respelt:
             pairs = [self.files[name] for name in sorted(self.respelt)]
-            found.append(other_case(f"{name} as {file.name}" for name, file in pairs))
+            found.append(other_case(f"{name} as {file}" for name, file in pairs))
         return found
 
 
@@ -282,7 +282,8 @@ def _drop_decoration(
     bare: set[str] = set()
     for geom in list(spec.geoms):
         if geom.meshname in gone:
-            why = "was not found" if geom.meshname in meshes.missing else "is denied"
+            lacking = geom.meshname in meshes.missing
+            why = "was not found" if lacking else "cannot be read (permission denied)"
             if _decides_inertia(mujoco, geom, spec):
                 raise RobotFileError(
                     f"{path}: mesh file '{gone[geom.meshname]}' {why}, and the "
