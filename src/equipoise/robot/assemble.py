@@ -37,7 +37,7 @@ from equipoise.robot.formats.settings import (
     JointSettings,
     Settings,
 )
-from equipoise.robot.model import NO_LEGS, Robot
+from equipoise.robot.model import MISSING_LEG, NO_LEGS, Robot
 from equipoise.robot.parts import Actuator, Side, Sole
 from equipoise.robot.pinocchio_model import build_model, moving_joint_id
 
@@ -155,7 +155,8 @@ class _Assembly:
                 self.note_assumptions(pairs, up)
                 return pairs, skeleton
         assert first is not None
-        self.warnings.append(NO_LEGS + first[0].why_no_legs)
+        start = MISSING_LEG if first[0].legs else NO_LEGS
+        self.warnings.append(start + first[0].why_no_legs)
         return first
 
     def note_assumptions(self, pairs: Pairs, up: Array) -> None:

@@ -156,8 +156,24 @@ def test_one_leg_is_shown_and_the_other_said_to_be_missing(
     robot = load_text(text, tmp_path / "robot.urdf")
     assert list(robot.soles) == [side]
     (problem,) = leg_problems(robot)
-    assert f"one leg only, of joints '{side}_hip_yaw' to '{side}_ankle_roll'" in problem
+    joints = f"'{side}_hip_yaw' to '{side}_ankle_roll'"
+    assert problem.startswith(f"a leg is missing: one leg only, of joints {joints}")
     assert problem in robot.warnings
     assert list(summarise(robot)["legs"]) == [side]
     with pytest.raises(LegsNotFoundError, match="one leg only"):
         _ = robot.legs
+
+
+def test_four_legs_on_a_spine_are_not_one(tmp_path: Path) -> None:
+    """Chains that part above their middle are several legs."""
+    text = Biped(pairs_of_legs=2).urdf().replace("pelvis", "rump")
+    start = '<robot name="drawn">'
+    spine = (
+        f'{start}<link name="base"/><joint name="spine" type="revolute">'
+        '<parent link="base"/><child link="rump"/><origin xyz="0 0 0.05"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+    )
+    robot = load_text(text.replace(start, spine), tmp_path / "robot.urdf")
+    assert robot.soles == {}
+    (problem,) = leg_problems(robot)
+    assert "one leg" not in problem

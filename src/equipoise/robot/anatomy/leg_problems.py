@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.robot.model import NO_LEGS, Robot
+from equipoise.robot.model import MISSING_LEG, NO_LEGS, Robot
 from equipoise.robot.parts import Limb, Sole
 from equipoise.robot.pinocchio_model import workspace
 
@@ -28,16 +28,17 @@ def leg_problems(robot: Robot) -> tuple[str, ...]:
     pitch if it has a length. Whether the legs reach far enough is not looked at.
     """
     legs = [limb for limb in robot.limbs.values() if limb.kind == "leg"]
-    problems = []
+    problems: list[str] = []
     if len(legs) != 2:
-        said = [text for text in robot.warnings if text.startswith(NO_LEGS)]
-        problems += said or [f"{NO_LEGS}found {len(legs)}"]
+        starts = (NO_LEGS, MISSING_LEG)
+        said = [text for text in robot.warnings if text.startswith(starts)]
+        problems += said or [f"{starts[bool(legs)]}found {len(legs)}"]
     for leg in legs:
         problems += _open_loops(robot, leg)
         for side, sole in robot.soles.items():
             if side == leg.side:
                 problems += _missing_ankle_joints(robot, leg, sole)
-    return tuple(problems)
+    return tuple(dict.fromkeys(problems))
 
 
 def _open_loops(robot: Robot, leg: Limb) -> Iterator[str]:

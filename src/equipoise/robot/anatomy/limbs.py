@@ -206,17 +206,23 @@ def _ground(skeleton: Skeleton) -> float:
 
 
 def _single_leg(skeleton: Skeleton) -> tuple[Side, Path] | None:
-    """Return the leg of a robot of one leg, which is named as legs are."""
+    """Return the leg of a robot of one leg, which is named as legs are.
+
+    It may end in several toes: what they share is longer than half of the leg.
+    """
     paths = [
         path
         for path in map(skeleton.path, skeleton.leaves())
         if _is_leg(skeleton, path) and skeleton.has_word(LEG_WORDS, path)
     ]
-    if len({path[0] for path in paths}) != 1:
+    if not paths:
         return None
     path = min(paths, key=lambda path: skeleton.lowest(path[-1]))
     ground, hip = _ground(skeleton), skeleton.height(path[0])
-    if skeleton.lowest(path[-1]) - ground > SAME_HEIGHT * (hip - ground):
+    shared = [body for body in path if all(body in other for other in paths)]
+    lowest_shared = min(map(skeleton.height, shared), default=hip)
+    too_high = skeleton.lowest(path[-1]) - ground > SAME_HEIGHT * (hip - ground)
+    if too_high or hip - lowest_shared <= 0.5 * (hip - ground):
         return None
     named_right = any(words(skeleton.names[body]) & RIGHT_WORDS for body in path)
     return "right" if named_right else "left", path
