@@ -20,7 +20,8 @@ class Info:
     """Show masses, limbs, soles, centre of mass and what looks wrong."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, such as g1_description."""
 
     json: bool = False
     """Print everything as JSON, for machines."""
@@ -160,7 +161,8 @@ class Export:
     """Write a robot as a new URDF or MJCF file, with its settings beside it."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, such as g1_description."""
 
     out: Annotated[Path, tyro.conf.arg(metavar="FILE")]
     """File to write: FILE.urdf for URDF, FILE.xml for MJCF. Limbs, soles, actuators

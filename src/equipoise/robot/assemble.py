@@ -15,6 +15,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import NameNotFoundError, RobotFileError
 from equipoise.robot.anatomy.checks import find_warnings
 from equipoise.robot.anatomy.geometry import convex_hull
+from equipoise.robot.anatomy.leg_problems import leg_problems
 from equipoise.robot.anatomy.limbs import Pairs, assign_limbs, find_pairs, is_upright
 from equipoise.robot.anatomy.posture import (
     Orientation,
@@ -27,7 +28,7 @@ from equipoise.robot.anatomy.posture import (
 )
 from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
-from equipoise.robot.anatomy.soles import find_sole, placement_in_body
+from equipoise.robot.anatomy.soles import GUESSED, find_sole, placement_in_body
 from equipoise.robot.description import Description, Joint
 from equipoise.robot.formats.settings import (
     ACTUATOR_KEYS,
@@ -36,7 +37,7 @@ from equipoise.robot.formats.settings import (
     JointSettings,
     Settings,
 )
-from equipoise.robot.model import NO_LEGS, Robot
+from equipoise.robot.model import MISSING_LEG, NO_LEGS, Robot
 from equipoise.robot.parts import Actuator, Side, Sole
 from equipoise.robot.pinocchio_model import build_model, moving_joint_id
 
@@ -108,9 +109,14 @@ class _Assembly:
         self.add_sole_frames(soles)
         postures = self.postures(legs, soles, orientation)
         self.warnings += find_warnings(
-            self.description, self.model, limbs, soles, self.neutral, orientation
+            self.description,
+            self.model,
+            limbs,
+            soles,
+            (postures["standing"], self.neutral),
+            orientation,
         )
-        return Robot(
+        robot = Robot(
             self.description.name,
             self.model,
             self.description,
@@ -122,6 +128,8 @@ class _Assembly:
             tuple(self.assumptions),
             tuple(self.warnings),
         )
+        further = [text for text in leg_problems(robot) if text not in robot.warnings]
+        return replace(robot, warnings=(*robot.warnings, *further))
 
     def find_pairs(self) -> tuple[Pairs, Skeleton]:
         """Find legs and arms: at the neutral posture, else standing; z up, else not."""
@@ -147,7 +155,8 @@ class _Assembly:
                 self.note_assumptions(pairs, up)
                 return pairs, skeleton
         assert first is not None
-        self.warnings.append(NO_LEGS + first[0].why_no_legs)
+        start = MISSING_LEG if first[0].legs else NO_LEGS
+        self.warnings.append(start + first[0].why_no_legs)
         return first
 
     def note_assumptions(self, pairs: Pairs, up: Array) -> None:
@@ -215,6 +224,7 @@ class _Assembly:
         """
         soles: dict[Side, Sole] = {}
         feet: dict[Side, BodyPath] = {}
+        guessed: list[str] = []
         for side, path in legs.items():
             given = self.settings.soles.get(side)
             if given is not None:
@@ -225,9 +235,16 @@ class _Assembly:
                 soles[side], foot = max(
                     found, key=lambda item: (round(item[0].area, 9), item[0].size)
                 )
-                if soles[side].origin.startswith("estimate"):
+                if soles[side].origin.startswith(GUESSED):
                     self.assumptions.append(f"{side} sole: {soles[side].origin}")
+                    guessed.append(f"{side} foot '{soles[side].link}'")
             feet[side] = path[: path.index(foot) + 1]
+        if guessed:
+            self.warnings.append(
+                "soles are guessed, for lack of foot geometry: "
+                f"{' and '.join(guessed)}; state them under [soles.left] and "
+                "[soles.right] in a TOML file beside the robot"
+            )
         return soles, feet
 
     def given_sole(self, given: Sole, path: BodyPath) -> Sole:

@@ -37,6 +37,9 @@ LARGEST = 1e12
 MOST_DEGREES_OF_FREEDOM = 200
 MOST_LINKS = 5_000
 DEEPEST_CHAIN = 200  # links from the root outwards: documents are written recursively
+# How the warning begins that names links whose collision meshes are missing.
+STANDING_IN = "visual geometry stands in for missing collision meshes"
+NAMES_SHOWN = 4  # in a warning that lists links, joints or files
 DEGREES_OF_FREEDOM = {"fixed": 0, "spherical": 3, "floating": 6}  # else 1
 JOINT_MAGNITUDES = (
     *("velocity_limit", "effort_limit", "damping", "friction", "armature"),
@@ -132,6 +135,8 @@ class Description:
         notices: Parts of the file that were left out or changed, one sentence each.
         assumptions: Choices of the reader where the file gives nothing, likewise.
         postures: Named joint positions from the file, each {joint: values}.
+        loops: Pairs of links that the file ties together to close a loop. They are left
+            open: links and joints are a tree.
     """
 
     name: str
@@ -141,6 +146,7 @@ class Description:
     notices: tuple[str, ...] = ()
     postures: dict[str, dict[str, Array]] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    loops: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def link_by_name(self) -> dict[str, Link]:
@@ -190,6 +196,18 @@ def colour_from_fractions(fractions: Sequence[float]) -> Colour | None:
 def fractions_from_colour(colour: Colour) -> tuple[float, ...]:
     """Return red, green, blue and opacity in 0 to 1, as robot files write them."""
     return (*(part / 255 for part in colour), 1.0)
+
+
+def first_few(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence: all, or the first and how many more."""
+    if len(names) <= NAMES_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMES_SHOWN])} and {len(names) - NAMES_SHOWN} more"
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number with its noun: ``"1 mesh file"``, ``"2 mesh files"``."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def check_tree(links: Sequence[Link], joints: Sequence[Joint], source: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
 from pathlib import Path
 
-from equipoise.errors import RobotFileError, UnknownRobotError
+from equipoise.errors import RobotFileError, UnknownRobotError, suggest
 from equipoise.robot.assemble import assemble
 from equipoise.robot.catalogue import catalogue_names, read_catalogue
 from equipoise.robot.description import Description
@@ -22,6 +24,9 @@ from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.model import Robot
 
 FILE_ENDINGS = (".urdf", ".xml", ".mjcf", ".toml")
+# Modules of the package robot_descriptions, and where they say that their files are.
+DESCRIPTION_NAME = re.compile(r"[A-Za-z0-9]\w*_description", re.ASCII)
+DESCRIPTION_FILES = ("URDF_PATH", "MJCF_PATH")
 
 
 def load(source: str | os.PathLike[str], settings: str | Path | None = None) -> Robot:
@@ -31,7 +36,9 @@ def load(source: str | os.PathLike[str], settings: str | Path | None = None) -> 
     :mod:`equipoise.robot.formats.settings`) overrides what is detected.
 
     Args:
-        source: A name from the catalogue, or a path to a URDF, MJCF or DH file.
+        source: A name from the catalogue, or a path to a URDF, MJCF or DH file, or a
+            name such as ``"g1_description"`` of the package robot_descriptions (extra
+            ``descriptions``), which downloads it the first time.
         settings: A further settings file, which overrides the one beside the robot.
 
     Raises:
@@ -39,6 +46,8 @@ def load(source: str | os.PathLike[str], settings: str | Path | None = None) -> 
     """
     text = _as_text(source)
     path = Path(text) if _is_path(text) else None
+    if path is None and _is_description(text):
+        path = described_file(text)
     if path is not None:
         description, own = _read_file(path)
     else:
@@ -68,9 +77,57 @@ def _is_path(text: str) -> bool:
     if separators & set(text) or text.lower().endswith(FILE_ENDINGS):
         return True
     try:
-        return Path(text).exists()
+        # a folder of a ROS workspace may have the name of a description
+        return Path(text).exists() and not (
+            Path(text).is_dir() and _is_description(text)
+        )
     except (OSError, ValueError):  # longer than any file name can be
         return False
+
+
+def _is_description(text: str) -> bool:
+    return text not in catalogue_names() and bool(DESCRIPTION_NAME.fullmatch(text))
+
+
+def described_file(name: str) -> Path:
+    """Return the robot file of a module of the package robot_descriptions.
+
+    Importing the module downloads its files where they are not there yet.
+
+    Args:
+        name: Name of the module, such as ``"g1_mj_description"``.
+
+    Raises:
+        UnknownRobotError: If the package or the module is not there, or if the module
+            cannot get its files or has neither URDF nor MJCF.
+    """
+    try:
+        package = importlib.import_module("robot_descriptions")
+    except ImportError as error:
+        raise UnknownRobotError(
+            f"'{name}' is not a file; to load it by its name, install the package "
+            "robot_descriptions: pip install 'equipoise[descriptions]'"
+        ) from error
+    where = "the package robot_descriptions"
+    known = sorted(map(str, getattr(package, "DESCRIPTIONS", ())))
+    try:
+        module = importlib.import_module(f"robot_descriptions.{name}")
+        files = [getattr(module, key, None) for key in DESCRIPTION_FILES]
+    except Exception as error:  # of git, the network or the disk
+        if getattr(error, "name", None) == f"robot_descriptions.{name}":
+            raise UnknownRobotError(
+                f"'{name}' is neither a file nor in {where}{suggest(name, known)}"
+            ) from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UnknownRobotError(
+            f"'{name}' could not be had from {where}: {reason}"
+        ) from error
+    found = [Path(file) for file in files if isinstance(file, str | os.PathLike)]
+    if not found:
+        raise UnknownRobotError(
+            f"'{name}' of {where} has neither {' nor '.join(DESCRIPTION_FILES)}"
+        )
+    return found[0]
 
 
 def _read_file(path: Path) -> tuple[Description, Settings]:

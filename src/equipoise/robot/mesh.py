@@ -1,4 +1,4 @@
-"""Triangle meshes: found, read from files, joined, made coarser.
+"""Triangle meshes: read from files, joined, made coarser.
 
 Binary STL files are read here and all others by coal. trimesh reads the same vertices
 and triangles from STL files (talos and g1 of example-robot-data), but takes five times
@@ -7,18 +7,16 @@ as long, and does not read COLLADA files (romeo) without one more dependency, py
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.errors import RobotFileError
 
 # Meshes are large and their files hold single precision.
 Vertices = NDArray[np.float32]
@@ -240,34 +238,6 @@ def _read_binary_stl(path: Path) -> Mesh | None:
     return Mesh(corners.reshape(-1, 3), triangles)
 
 
-def resolve_mesh(name: str, robot_file: Path) -> Path | None:
-    """Find a mesh file; None where it is not on this machine.
-
-    ``package://p/…`` and ``model://p/…`` are looked for in every folder above the
-    robot file and in the folders of ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH``;
-    a plain path is relative to the robot file.
-
-    Raises:
-        RobotFileError: If a package path climbs out of its package.
-    """
-    scheme, separator, rest = name.partition("://")
-    try:
-        if not separator:
-            return _existing(robot_file.parent / name)
-        if scheme == "file":
-            return _existing(Path(rest))
-        if scheme not in ("package", "model"):
-            return None
-        rest = rest.lstrip("/")  # "package:///p/…" is met in released files
-        if ".." in PurePosixPath(rest).parts:
-            raise RobotFileError(
-                f"{robot_file}: mesh path '{name}' climbs out of its package"
-            )
-        return _in_packages(rest, robot_file)
-    except (OSError, ValueError):  # over-long names, embedded NUL
-        return None
-
-
 def mujoco_reads(mesh: Path) -> bool:
     """Whether MuJoCo reads a mesh file: OBJ, its own MSH, and binary STL.
 
@@ -287,21 +257,3 @@ def mujoco_reads(mesh: Path) -> bool:
         return False
     whole = size == STL_HEADER_BYTES + STL_TRIANGLE_BYTES * count
     return whole and 0 < count <= MOST_STL_TRIANGLES
-
-
-def _in_packages(package_path: str, robot_file: Path) -> Path | None:
-    package, _, inside = package_path.partition("/")
-    for folder in robot_file.absolute().parents:
-        if folder.name == package and (found := _existing(folder / inside)):
-            return found
-        if found := _existing(folder / package_path):
-            return found
-    for variable, below in (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
-        for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-            if found := _existing(Path(entry) / below / package_path):
-                return found
-    return None
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.is_file() else None

@@ -23,8 +23,8 @@ from equipoise.robot.parts import Actuator, Limb, LimbKind, Side, Sole
 from equipoise.robot.pinocchio_model import build_model, workspace
 
 QUATERNION_TOLERANCE = 1e-6
-# How the warning begins that says why legs are missing.
-NO_LEGS = "no legs found: "
+# How warnings begin that say why legs, or one leg, are missing.
+NO_LEGS, MISSING_LEG = "no legs found: ", "a leg is missing: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +148,9 @@ class Robot:
         """
         legs = self._pair("leg")
         if len(legs) != 2:
-            reasons = [w for w in self.warnings if w.startswith(NO_LEGS)]
-            why = reasons[0].removeprefix(NO_LEGS) if reasons else f"found {len(legs)}"
+            starts = (NO_LEGS, MISSING_LEG)
+            reasons = [w for w in self.warnings if w.startswith(starts)]
+            why = reasons[0].partition(": ")[2] if reasons else f"found {len(legs)}"
             raise LegsNotFoundError(
                 f"{self.source or self.name}: a biped needs a left and a right leg: "
                 f"{why}; if it is one, name them in a TOML file beside the robot, "

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.robot.formats.settings import ACTUATOR_KEYS
+from equipoise.robot.formats.settings import ACTUATOR_KEYS, SIDES
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb, Side
 from equipoise.robot.pinocchio_model import mass_and_moment
@@ -31,9 +31,12 @@ def summarise(robot: Robot) -> dict[str, Any]:
     middle at x = y = 0, facing x.
 
     Raises:
-        LegsNotFoundError: If the robot does not have two legs.
+        LegsNotFoundError: If the robot has no leg; of one that has one, a warning says
+            that the other is missing.
     """
-    legs, arms = robot.legs, robot.arms
+    found = {limb.side: limb for limb in robot.limbs.values() if limb.kind == "leg"}
+    legs = {side: found[side] for side in SIDES if side in found} or robot.legs
+    arms = robot.arms
     com = pin.centerOfMass(robot.model, robot.data, robot.standing)
     return {
         "name": robot.name,
@@ -43,7 +46,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
         "dof": robot.nv,
         "joints": len(robot.model.names) - 2,
         "legs": {side: _leg(robot, side, leg) for side, leg in legs.items()},
-        "arms": {side: _limb(arms[side]) if side in arms else None for side in legs},
+        "arms": {side: _limb(arms[side]) if side in arms else None for side in SIDES},
         "limbs": _limb_masses(robot),
         "links": _link_masses(robot),
         "actuators": [

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bipeds import Biped
+from hypothesis import given
+from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.robot.anatomy.checks import distance_outside
@@ -51,7 +54,10 @@ def changed(old: str, new: str, count: int = 1) -> str:
 
 def test_good_robot_has_no_warnings(tmp_path: Path) -> None:
     """A symmetric, physical robot gives nothing to warn of."""
-    assert warnings_of(ROBOT, tmp_path) == ""
+    assert warnings_of(Biped().urdf(), tmp_path) == ""
+    lacking = "the {} leg has no ankle roll joint"
+    expected = "; ".join(lacking.format(side) for side in ("left", "right"))
+    assert warnings_of(ROBOT, tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,3 +120,64 @@ def test_distance_outside_a_box() -> None:
         distance, size = distance_outside(box, np.array(point, dtype=float))
         assert size == pytest.approx(2 * np.sqrt(3))
         assert expected - 0.01 * size <= distance <= expected + 1e-9
+
+
+def test_asymmetry_is_that_of_the_standing_posture() -> None:
+    """The ITU biped's legs, stretched out at zero, differ by what Table 2 says."""
+    (warning,) = eq.load("itu-biped").warnings
+    assert "mirrored centre of mass 5.1 mm apart" in warning
+
+
+LIMIT = '<limit lower="{}" upper="{}" effort="50" velocity="9"/>'
+
+
+@pytest.mark.parametrize(
+    ("word", "old", "new"),
+    [
+        ("knee", (0.0, 2.0), (-2.0, 0.0)),
+        ("knee", (0.0, 2.0), (0.0, 1.0)),
+        ("hip_roll", (-1.0, 1.0), (-1.0, 0.2)),
+        ("elbow", (-2.0, 2.0), (0.0, 0.0)),
+    ],
+)
+def test_limits_that_are_not_mirrored_are_named(
+    tmp_path: Path, word: str, old: tuple[float, float], new: tuple[float, float]
+) -> None:
+    """A right joint whose range is not the left one's by far is a likely mistake."""
+    text = Biped().urdf()
+    joint = f'<joint name="right_{word}"'
+    start = text.index(joint)
+    end = text.index("</joint>", start)
+    part = text[start:end]
+    assert LIMIT.format(*old) in part
+    changed_part = part.replace(LIMIT.format(*old), LIMIT.format(*new))
+    warnings = warnings_of(text[:start] + changed_part + text[end:], tmp_path)
+    assert f"limits differ widely, mirrored (1: left_{word} " in warnings
+    assert f"right_{word} {new[0]:.3g} to {new[1]:.3g})" in warnings
+
+
+@given(
+    st.sampled_from(["hip_yaw", "hip_roll", "knee", "shoulder_pitch"]),
+    st.tuples(st.floats(-1.5, -0.3), st.floats(0.3, 1.5)),
+    st.booleans(),
+)
+def test_mirrored_limits_are_not_warned_of(
+    tmp_path_factory: pytest.TempPathFactory,
+    word: str,
+    limits: tuple[float, float],
+    flipped: bool,
+) -> None:
+    """Yaw and roll have opposite ranges, pitch the same, unless an axis is flipped."""
+    lower, upper = limits
+    text = Biped().urdf()
+    opposite = (word in ("hip_yaw", "hip_roll")) != flipped
+    right = (-upper, -lower) if opposite else limits
+    for side, bounds in (("left", limits), ("right", right)):
+        start = text.index(f'<joint name="{side}_{word}"')
+        end = text.index("</joint>", start)
+        part = re.sub("<limit.*/>", LIMIT.format(*bounds), text[start:end])
+        if flipped and side == "right":
+            part = re.sub('axis xyz="(.) (.) (.)"', r'axis xyz="-\1 -\2 -\3"', part)
+        text = text[:start] + part + text[end:]
+    warnings = warnings_of(text, tmp_path_factory.mktemp("limits"))
+    assert "limits differ" not in warnings

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bipeds import Biped
+from hypothesis import given
+from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.robot.anatomy.geometry import (
@@ -256,3 +259,53 @@ def test_support_point_is_the_lowest_contact_point(shape: Shape) -> None:
         down /= np.linalg.norm(down)
         lowest = (contact_points(shape, down) @ down).max()
         assert support_point(shape, down) @ down == pytest.approx(lowest, abs=1e-12)
+
+
+def test_guessed_sole_is_warned_of(tmp_path: Path) -> None:
+    """A sole without geometry says so in its origin, and a warning names the feet."""
+    robot = load_text(biped('<mesh filename="no.stl"/>'), tmp_path)
+    assert "guessed" in robot.soles["left"].origin
+    (warning,) = (text for text in robot.warnings if "soles are guessed" in text)
+    assert "left foot 'left_foot' and right foot 'right_foot'" in warning
+    assert "[soles.left]" in warning
+
+
+@given(
+    shaped=st.sets(st.sampled_from(["hip_pitch", "knee", "ankle_pitch"])),
+    foot=st.sampled_from([BOX, ""]),
+    reach=st.floats(0.05, 1.5),
+)
+def test_sole_is_never_on_shin_or_thigh(
+    tmp_path_factory: pytest.TempPathFactory, shaped: set[str], foot: str, reach: float
+) -> None:
+    """Whatever links above have shapes, even below the ground, the foot has it."""
+    text = Biped(foot=foot).urdf()
+    box = (
+        f'<collision><origin xyz="0 0 {-reach / 2}"/><geometry>'
+        f'<box size="0.3 0.3 {reach}"/></geometry></collision>'
+    )
+    for word in shaped:
+        for side in ("left", "right"):
+            start = f'<link name="{side}_{word}_link">'
+            assert start in text
+            text = text.replace(start, start + box)
+    robot = load_text(text, tmp_path_factory.mktemp("sole"))
+    for side, sole in robot.soles.items():
+        assert sole.link == f"{side}_ankle_roll_link"
+        assert ("guessed" in sole.origin) == (not foot)
+        if foot:
+            assert sole.size == pytest.approx((0.2, 0.1), abs=1e-9)
+
+
+def test_foot_without_geometry_before_toes_is_estimated_on_the_foot(
+    tmp_path: Path,
+) -> None:
+    """The sole goes to the foot rather than to toes that have no geometry either."""
+    toe = (
+        JOINT.format("{side}_toe", "{side}_foot", "{side}_toes", "0.13 0 0", "0 0 0")
+        + f'<link name="{{side}}_toes">{INERTIAL.format(0.1)}</link>'
+    )
+    robot = load_text(biped("", toe=toe), tmp_path)
+    assert robot.soles["left"].link == "left_foot"
+    robot = load_text(biped(BOX, toe=toe), tmp_path)
+    assert robot.soles["left"].size == pytest.approx((0.2, 0.1))

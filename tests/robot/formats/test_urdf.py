@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from bipeds import Biped
+from hypothesis import given
+from hypothesis import strategies as st
 
+import equipoise as eq
 from equipoise.errors import RobotFileError
 from equipoise.robot.formats.export import to_mjcf, to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
@@ -392,3 +397,66 @@ def test_package_path_that_climbs_out_is_refused() -> None:
     )
     with pytest.raises(RobotFileError, match="climbs out of its package"):
         model_of_text(robot_text(link))
+
+
+WITHOUT_BOUNDS = '<limit effort="50" velocity="9"/>'
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["hip_yaw", "hip_roll", "hip_pitch", "knee", "ankle_pitch", "ankle_roll"]
+        ),
+        st.sampled_from(["", WITHOUT_BOUNDS, "continuous"]),
+        min_size=1,
+    )
+)
+def test_joints_without_limits_are_free_and_named(
+    tmp_path_factory: pytest.TempPathFactory, given_up: dict[str, str]
+) -> None:
+    """No limit given means none; a warning counts them, and the robot stands level."""
+    text = Biped().urdf()
+    for word, instead in given_up.items():
+        for side in ("left", "right"):
+            start = text.index(f'<joint name="{side}_{word}"')
+            end = text.index("</joint>", start)
+            part = text[start:end]
+            if instead == "continuous":
+                part = part.replace("revolute", "continuous")
+            else:
+                part = re.sub("<limit.*/>", instead, part)
+            text = text[:start] + part + text[end:]
+    path = tmp_path_factory.mktemp("free") / "robot.urdf"
+    path.write_text(text, encoding="utf-8")
+    robot = eq.load(path)
+    free = {f"{side}_{word}" for word in given_up for side in ("left", "right")}
+    for actuator in robot.actuators:
+        unlimited = (actuator.lower, actuator.upper) == (-math.inf, math.inf)
+        assert unlimited == (actuator.joint in free)
+    said = "; ".join(robot.warnings)
+    count = 2 * sum(kind != "continuous" for kind in given_up.values())
+    assert (f"taken as unlimited ({count}: left" in said) == (count > 0)
+    assert "not level" not in said
+    assert "fall over" not in said
+
+
+def test_one_bound_alone_leaves_the_other_at_zero() -> None:
+    """URDF's default for a bound that is not written is zero."""
+    joint = JOINT.format("j", "revolute", "a", "b", "").replace('lower="-1" ', "")
+    path = Path("text.urdf")
+    text = robot_text(LINK.format("a"), LINK.format("b"), joint)
+    description = read_urdf(parse_xml(text.encode(), path), path)
+    read = description.joint_by_name["j"]
+    assert (read.lower, read.upper) == (0.0, 1.0)
+    assert description.notices == ()
+
+
+def test_continuous_ankles_are_turned_to_level_the_soles(tmp_path: Path) -> None:
+    """Feet drawn at an angle are levelled by joints that turn without limit."""
+    text = Biped(root_xyz_rpy=("0 0 0", "0 0.2 0")).urdf()
+    text = text.replace("revolute", "continuous")
+    path = tmp_path / "robot.urdf"
+    path.write_text(text, encoding="utf-8")
+    robot = eq.load(path)
+    assert not any("level" in warning for warning in robot.warnings)
+    assert not any("fall over" in warning for warning in robot.warnings)

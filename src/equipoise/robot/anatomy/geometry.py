@@ -19,11 +19,23 @@ DIRECTIONS = 16
 def link_shapes(link: Link) -> tuple[tuple[Shape, ...], str]:
     """Return the shapes to reason about and what they are.
 
-    Collision shapes come first; visual shapes stand in where there are none.
+    Collision shapes come first; visual shapes stand in where there are none, or where
+    their meshes are missing.
     """
+    if visuals_stand_in(link):
+        return link.visuals, "visual geometry (collision meshes missing)"
     if link.collisions:
         return link.collisions, "collision geometry"
     return link.visuals, "visual geometry"
+
+
+def visuals_stand_in(link: Link) -> bool:
+    """Whether no collision shape of a link can be had, but visual ones can."""
+    return (
+        bool(link.collisions)
+        and not any(map(shape_is_known, link.collisions))
+        and any(map(shape_is_known, link.visuals))
+    )
 
 
 def shape_is_known(shape: Shape) -> bool:

@@ -24,6 +24,7 @@ from equipoise.robot.anatomy.skeleton import (
     Skeleton,
     side_vote,
     sideless,
+    words,
 )
 from equipoise.robot.formats.settings import LimbSettings
 from equipoise.robot.parts import Limb, LimbKind, Side
@@ -36,6 +37,7 @@ SAME_HEIGHT = 0.15
 # The foot is below the hip by at least this fraction of the chain's length.
 LEG_DROP = 0.4
 FEWEST_LEG_JOINTS = 2
+RIGHT_WORDS = frozenset({"r", "right", "rleg"})
 # A branch goes on with the child that carries this fraction of the mass below.
 MAIN_FRACTION = 0.8
 DETECTED = "detected"
@@ -77,6 +79,11 @@ def find_pairs(
     else:
         branches, why = _choose_legs(skeleton, pairs)
         if branches is None:
+            if not given_legs and (single := _single_leg(skeleton)):
+                side, path = single
+                ends = f"'{skeleton.names[path[0]]}' to '{skeleton.names[path[-1]]}'"
+                why = f"one leg only, of joints {ends}; its mirror image is missing"
+                return Pairs({side: path}, given_arms, why_no_legs=why)
             return Pairs(given_legs, given_arms, why_no_legs=why)
         legs, named = _by_side(skeleton, branches, None)
         legs |= given_legs
@@ -159,19 +166,14 @@ def _choose_legs(
     def low(pair: Branches) -> float:
         return max(skeleton.lowest(pair.first[-1]), skeleton.lowest(pair.second[-1]))
 
-    def is_leg(path: Path) -> bool:
-        drop = skeleton.height(path[0]) - skeleton.lowest(path[-1])
-        return (
-            len(path) >= FEWEST_LEG_JOINTS
-            and not skeleton.has_word(ARM_WORDS, path)
-            and not skeleton.is_wheel(path[-1])
-            and drop > LEG_DROP * skeleton.chain_length(path)
-        )
-
-    ends = range(2, skeleton.count)
-    ground = min((skeleton.lowest(body) for body in ends), default=0.0)
+    ground = _ground(skeleton)
     candidates = sorted(
-        (pair for pair in pairs if is_leg(pair.first) and is_leg(pair.second)), key=low
+        (
+            p
+            for p in pairs
+            if _is_leg(skeleton, p.first) and _is_leg(skeleton, p.second)
+        ),
+        key=low,
     )
     if not candidates:
         return None, NO_LEGS
@@ -185,6 +187,45 @@ def _choose_legs(
         if as_low and not {pair.first[0], pair.second[0]} & feet:
             return None, "more than two legs reach the ground"
     return legs, ""
+
+
+def _is_leg(skeleton: Skeleton, path: Path) -> bool:
+    drop = skeleton.height(path[0]) - skeleton.lowest(path[-1])
+    return (
+        len(path) >= FEWEST_LEG_JOINTS
+        and not skeleton.has_word(ARM_WORDS, path)
+        and not skeleton.is_wheel(path[-1])
+        and drop > LEG_DROP * skeleton.chain_length(path)
+    )
+
+
+def _ground(skeleton: Skeleton) -> float:
+    """Return the height of the lowest point of all moving bodies [m]."""
+    bodies = range(2, skeleton.count)
+    return min((skeleton.lowest(body) for body in bodies), default=0.0)
+
+
+def _single_leg(skeleton: Skeleton) -> tuple[Side, Path] | None:
+    """Return the leg of a robot of one leg, which is named as legs are.
+
+    It may end in several toes: what they share is longer than half of the leg.
+    """
+    paths = [
+        path
+        for path in map(skeleton.path, skeleton.leaves())
+        if _is_leg(skeleton, path) and skeleton.has_word(LEG_WORDS, path)
+    ]
+    if not paths:
+        return None
+    path = min(paths, key=lambda path: skeleton.lowest(path[-1]))
+    ground, hip = _ground(skeleton), skeleton.height(path[0])
+    shared = [body for body in path if all(body in other for other in paths)]
+    lowest_shared = min(map(skeleton.height, shared), default=hip)
+    too_high = skeleton.lowest(path[-1]) - ground > SAME_HEIGHT * (hip - ground)
+    if too_high or hip - lowest_shared <= 0.5 * (hip - ground):
+        return None
+    named_right = any(words(skeleton.names[body]) & RIGHT_WORDS for body in path)
+    return "right" if named_right else "left", path
 
 
 def _choose_arms(

@@ -170,7 +170,7 @@ def level_soles(
         The levelled configuration with the base at the origin; the start, if no
         joint within its limits makes things better.
     """
-    columns = [model.idx_vs[body] for body in bodies if model.joints[body].nq == 1]
+    columns = [model.idx_vs[body] for body in bodies if model.joints[body].nv == 1]
     q = np.array(q)
     q[:7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     best, best_error = q, np.inf

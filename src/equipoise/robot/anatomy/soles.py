@@ -31,6 +31,8 @@ FLAT_FRACTION = 0.5
 FACE_IS_LARGER = 1.3
 FACE_TILT = np.cos(np.radians(60.0))
 FACE_SPREAD = np.cos(np.radians(5.0))
+# Toes are this far ahead of the joint above them, as a fraction of the leg's length.
+TOES_AHEAD = 0.05
 MOST_CORNERS = 8
 AREA_LOSS = 0.005
 # Segment lengths of a standing adult as fractions of body height (Winter 2009, Fig.
@@ -39,6 +41,8 @@ FOOT_LENGTH_PER_LEG = 0.152 / 0.530
 FOOT_WIDTH_PER_LEG = 0.055 / 0.530
 ANKLE_HEIGHT_PER_LEG = 0.039 / 0.530
 HEEL_FRACTION = 0.25
+# How the origin begins of a sole that the file does not determine.
+GUESSED = "estimate (guessed)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +94,14 @@ def find_sole(
     """Find the sole at the end of a leg, and the body that carries it.
 
     Feet are near their standing attitude in the skeleton. The last body of the path is
-    the foot or its toes; ``forward`` is the walking direction in base axes.
+    the foot or its toes; ``forward`` is the walking direction in base axes. Where these
+    have no geometry, the sole is an estimate: shins and thighs carry none.
     """
-    with_shapes = [body for body in path if skeleton.has_shapes(body)][-2:]
+    ends = _foot_and_toes(skeleton, path, forward)
+    with_shapes = [body for body in ends if skeleton.has_shapes(body)]
     if not with_shapes:
-        return _estimate(skeleton, side, path, forward), path[-1]
+        to_foot = path[: path.index(ends[0]) + 1]
+        return _estimate(skeleton, side, to_foot, forward), ends[0]
     ground = min(map(skeleton.lowest, with_shapes))
     slab = SLAB * skeleton.chain_length(path)
     feet = [
@@ -125,6 +132,22 @@ def placement_in_body(model: pin.Model, sole: Sole) -> tuple[int, pin.SE3]:
     link = model.frames[model.getBodyId(sole.link)]
     pose = link.placement * pin.SE3(np.array(sole.transform_sole_to_link))
     return int(link.parentJoint), pose
+
+
+def _foot_and_toes(skeleton: Skeleton, path: Path, forward: Array) -> Path:
+    """Return the bodies at the end of a leg that may carry the sole, foot first.
+
+    Toes are ahead of the joint above them more than they are below it; the shin's end
+    is not, and neither is the second of two ankle joints.
+    """
+    first = len(path) - 1
+    least = TOES_AHEAD * skeleton.chain_length(path)
+    while first > 0:
+        step = skeleton.positions[path[first]] - skeleton.positions[path[first - 1]]
+        if float(step @ forward) <= max(least, abs(float(step @ skeleton.up))):
+            break
+        first -= 1
+    return path[first:]
 
 
 def _foot(skeleton: Skeleton, body: int) -> Foot:
@@ -233,5 +256,5 @@ def _estimate(skeleton: Skeleton, side: Side, path: Path, forward: Array) -> Sol
     half = width / 2
     polygon = np.array([[heel, -half], [toe, -half], [toe, half], [heel, half]])
     link, transform_sole_to_link = skeleton.in_link(body, pose)
-    origin = f"estimate: no foot geometry; human proportions of the leg, {plane}"
+    origin = f"{GUESSED}: no foot geometry; human proportions of the leg, {plane}"
     return Sole(side, link, transform_sole_to_link, frozen_array(polygon), origin)

@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import (
+    STANDING_IN,
     Description,
     Joint,
     JointKind,
     Link,
     check_tree,
     checked_name,
+    first_few,
 )
 from equipoise.robot.formats.mjcf_compile import (
     CompiledMjcf,
@@ -58,6 +60,8 @@ FIXED_GAIN = 0
 NO_BIAS = 0
 WRAP_JOINT = 1  # mjtWrap: a joint in a fixed tendon
 COUPLED_JOINTS = 2  # mjtEq
+TIES = (0, 1)  # mjtEq: connect, weld
+SITE = 6  # mjtObj
 DIVERGED = 1e10  # mjMAXVAL: what MuJoCo calls diverged
 
 
@@ -89,6 +93,7 @@ def read_mjcf(root: Element, path: Path) -> Description:
         root_name,
         notices,
         reader.postures(),
+        loops=reader.loops(),
     )
 
 
@@ -103,6 +108,7 @@ class _Reader:
         self.joints: list[Joint] = []
         self.efforts = _effort_limits(self.model)
         self.shapes = ShapeReader(compiled, path)
+        self.without_collisions = compiled.without_collisions
         self.body_name = partial(mujoco_body_name, self.model)
         self.joint_name = partial(mujoco_joint_name, self.model)
 
@@ -113,6 +119,15 @@ class _Reader:
                 self.attach(int(body))
             self.links.append(self.link(int(body)))
         self.notices.extend(self.shapes.notices())
+        bare = [
+            link.name
+            for link in self.links
+            if link.name in self.without_collisions
+            and link.visuals
+            and not link.collisions
+        ]
+        if bare:
+            self.notices.append(f"{STANDING_IN} ({len(bare)}: {first_few(bare)})")
 
     def root_body(self) -> int:
         """Find the child of the world that is the robot."""
@@ -243,6 +258,21 @@ class _Reader:
             name = model.key(key).name or f"key_{key}"
             postures[checked_name("keyframe", name, str(self.path))] = positions
         return postures
+
+    def loops(self) -> tuple[tuple[str, str], ...]:
+        """Return the bodies of the robot that connections and welds tie together."""
+        model, names = self.model, {link.name for link in self.links}
+        found = []
+        for equality in np.flatnonzero(model.eq_active0):
+            if model.eq_type[equality] not in TIES:
+                continue
+            ends = np.array([model.eq_obj1id[equality], model.eq_obj2id[equality]])
+            if model.eq_objtype[equality] == SITE:
+                ends = model.site_bodyid[ends]
+            one, other = (self.body_name(int(body)) for body in ends)
+            if {one, other} <= names and one != other:
+                found.append((one, other))
+        return tuple(found)
 
     def joints_of(self, body: int) -> list[int]:
         start, count = self.model.body_jntadr[body], self.model.body_jntnum[body]

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
@@ -17,6 +17,13 @@ import numpy as np
 
 from equipoise.errors import EquipoiseError, RobotFileError
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
+from equipoise.robot.mesh_files import (
+    denied_files,
+    in_any_case,
+    is_regular_file,
+    missing_files,
+    other_case,
+)
 
 # A box of distinct edges that stands for a mesh, its corners in the order of
 # itertools.product, its faces outwards.
@@ -56,12 +63,14 @@ class CompiledMjcf:
         notices: What was left out or warned of, one sentence each.
         files_of_meshes: For each mesh of the spec, the name in the document and the
             file; None for one given by its vertices.
+        without_collisions: Names of bodies that lost collision geoms with their mesh.
     """
 
     model: Any
     spec: Any
     notices: tuple[str, ...]
     files_of_meshes: tuple[tuple[str, Path] | None, ...]
+    without_collisions: frozenset[str]
 
 
 def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
@@ -86,20 +95,22 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
                 name = f"{path.absolute()}.document.xml"
                 files[name] = content
                 spec = mujoco.MjSpec.from_file(name, vfs=files)
-            dropped = _drop_decoration(mujoco, spec, path)
+            meshes = _find_meshes(spec)
+            bare = _drop_decoration(mujoco, spec, path, meshes)
             # switch off what the compiler would merge away or compute at length
             spec.compiler.fusestatic = False
             spec.compiler.discardvisual = False
             spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
             spec.nkey = len(spec.keys)
-            files_of_meshes = _stand_in_for_meshes(mujoco, spec)
+            files_of_meshes = _stand_in_for_meshes(mujoco, spec, meshes)
             model = spec.compile()
     except failures as error:
         raise RobotFileError(f"{path}: MuJoCo refuses it: {one_line(error)}") from error
     except (RecursionError, MemoryError) as error:
         raise RobotFileError(f"{path}: too large or too deeply nested") from error
-    notices = [*dropped, *(f"MuJoCo warns: {one_line(text)}" for text in warned)]
-    return CompiledMjcf(model, spec, tuple(notices), files_of_meshes)
+    said = [f"MuJoCo warns: {one_line(text)}" for text in warned]
+    notices = (*meshes.notices(), *said)
+    return CompiledMjcf(model, spec, notices, files_of_meshes, bare)
 
 
 def import_mujoco(what: str, kind: type[EquipoiseError] = RobotFileError) -> Any:
@@ -145,7 +156,67 @@ def one_line(message: object) -> str:
     return " ".join(str(message).split())
 
 
-def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | None, ...]:
+@dataclass(frozen=True, eq=False)
+class _Meshes:
+    """The mesh files of a document, by the name of the mesh.
+
+    Attributes:
+        files: Those that are there, as the document names them and where they are.
+        respelt: Which of these differ from the document in letter case.
+        missing: Those that are not there, as the document names them.
+        denied: Those that may not be read, likewise.
+        folders: Where missing ones were looked for.
+    """
+
+    files: dict[str, tuple[str, Path]] = field(default_factory=dict)
+    respelt: set[str] = field(default_factory=set)
+    missing: dict[str, str] = field(default_factory=dict)
+    denied: dict[str, str] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+
+    def notices(self) -> list[str]:
+        found = []
+        if self.missing:
+            looked = f"; looked in {' and '.join(sorted(self.folders))}"
+            found.append(missing_files(sorted(set(self.missing.values()))) + looked)
+        if self.denied:
+            found.append(denied_files(sorted(set(self.denied.values()))))
+        if self.respelt:
+            pairs = [self.files[name] for name in sorted(self.respelt)]
+            found.append(other_case(f"{name} as {file}" for name, file in pairs))
+        return found
+
+
+def _find_meshes(spec: Any) -> _Meshes:
+    """Find the mesh files of a spec, in other letter case where need be."""
+    meshes = _Meshes()
+    for mesh in spec.meshes:
+        if not mesh.file:
+            continue
+        name, meshdir = _mesh_name(mesh), _mesh_folder(spec, mesh)
+        folder = Path(spec.modelfiledir, meshdir)
+        inside = os.path.basename(mesh.file) if spec.strippath else mesh.file
+        try:
+            if is_regular_file(folder / inside):
+                meshes.files[name] = mesh.file, folder / inside
+                continue
+        except PermissionError:
+            meshes.denied[name] = mesh.file
+            continue
+        # the folder of the meshes may be the one that is spelt otherwise
+        found = in_any_case(Path(spec.modelfiledir), os.path.join(meshdir, inside))
+        if found is None:
+            meshes.missing[name] = mesh.file
+            meshes.folders.add(str((folder / inside).parent))
+        else:
+            meshes.files[name] = mesh.file, found
+            meshes.respelt.add(name)
+    return meshes
+
+
+def _stand_in_for_meshes(
+    mujoco: Any, spec: Any, meshes: _Meshes
+) -> tuple[tuple[str, Path] | None, ...]:
     """Replace meshes that decide nothing by a small box, for time and memory.
 
     MuJoCo reads every mesh and computes its inertia and hull. Where the body's
@@ -156,8 +227,7 @@ def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | Non
         For each mesh, its name in the document and its file.
     """
     files = tuple(
-        (mesh.file, _mesh_path(spec, mesh)) if mesh.file else None
-        for mesh in spec.meshes
+        meshes.files[_mesh_name(mesh)] if mesh.file else None for mesh in spec.meshes
     )
     needed = {
         geom.meshname
@@ -168,15 +238,22 @@ def _stand_in_for_meshes(mujoco: Any, spec: Any) -> tuple[tuple[str, Path] | Non
             or _decides_inertia(mujoco, geom, spec)
         )
     }
+    respelt = bool(needed & meshes.respelt)
     for mesh in spec.meshes:
-        if not mesh.file or _mesh_name(mesh) in needed:
+        if not mesh.file:
             continue
         mesh.name = _mesh_name(mesh)
+        if mesh.name in needed:
+            if respelt:  # MuJoCo would look for the name in the document
+                mesh.file = str(meshes.files[mesh.name][1].absolute())
+            continue
         mesh.file = ""
         mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
         corners = np.array(list(product((-1.0, 1.0), repeat=3))) * STAND_IN_HALF
         mesh.uservert = (corners / np.array(mesh.scale)).ravel()
         mesh.userface = STAND_IN_FACES
+    if respelt:
+        spec.strippath = False
     return files
 
 
@@ -188,48 +265,47 @@ def _decides_inertia(mujoco: Any, geom: Any, spec: Any) -> bool:
     return not (explicit or weightless or body.name == "world")
 
 
-def _drop_decoration(mujoco: Any, spec: Any, path: Path) -> list[str]:
-    """Remove textures, skins, height fields and missing meshes; return notices."""
+def _drop_decoration(
+    mujoco: Any, spec: Any, path: Path, meshes: _Meshes
+) -> frozenset[str]:
+    """Remove textures, skins, height fields and missing meshes.
+
+    Returns:
+        The bodies that lost collision geoms with a missing mesh.
+    """
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for decoration in (*spec.textures, *spec.skins):
         spec.delete(decoration)
     fields = {field.name for field in spec.hfields}
-    missing = {
-        _mesh_name(mesh): mesh.file
-        for mesh in spec.meshes
-        if mesh.file and not _mesh_path(spec, mesh).is_file()
-    }
-    left_out: set[str] = set()
+    gone = meshes.missing | meshes.denied
+    bare: set[str] = set()
     for geom in list(spec.geoms):
-        if geom.meshname in missing:
-            file = missing[geom.meshname]
+        if geom.meshname in gone:
+            lacking = geom.meshname in meshes.missing
+            why = "was not found" if lacking else "cannot be read (permission denied)"
             if _decides_inertia(mujoco, geom, spec):
                 raise RobotFileError(
-                    f"{path}: mesh file '{file}' was not found, and the inertia of "
-                    f"body '{geom.parent.name}' depends on it"
+                    f"{path}: mesh file '{gone[geom.meshname]}' {why}, and the "
+                    f"inertia of body '{geom.parent.name}' depends on it"
                 )
-            left_out.add(file)
+            if geom.contype or geom.conaffinity:
+                bare.add(geom.parent.name)
             spec.delete(geom)
         elif geom.hfieldname in fields:
             spec.delete(geom)
     for asset in (*spec.meshes, *spec.hfields):
-        if asset.name in fields or _mesh_name(asset) in missing:
+        if asset.name in fields or _mesh_name(asset) in gone:
             spec.delete(asset)
-    if not left_out:
-        return []
-    some = ", ".join(sorted(left_out)[:3]) + (", …" if len(left_out) > 3 else "")
-    return [f"{len(left_out)} mesh files were not found and left out: {some}"]
+    return frozenset(bare)
 
 
 def _mesh_name(mesh: Any) -> str:
-    return mesh.name or Path(mesh.file).stem
+    return str(mesh.name or Path(mesh.file).stem)
 
 
-def _mesh_path(spec: Any, mesh: Any) -> Path:
-    name = os.path.basename(mesh.file) if spec.strippath else mesh.file
-    folder = mesh.compiler.meshdir or spec.compiler.meshdir or ""
-    return Path(spec.modelfiledir, folder, name)
+def _mesh_folder(spec: Any, mesh: Any) -> str:
+    return str(mesh.compiler.meshdir or spec.compiler.meshdir or "")
 
 
 def check_references(root: Element, path: Path) -> None:
@@ -280,10 +356,15 @@ class _ReferenceChecker:
     def linked(self, tag: str, name: str, source: Path, model_folder: Path) -> None:
         """Check an included file or an attached model."""
         target = self.allowed(model_folder, name, source)
-        if not target.is_file() and tag == "include":
-            target = self.allowed(source.absolute().parent, name, source)
-        if not target.is_file():
-            raise RobotFileError(f"{source}: <{tag}> names '{name}': no such file")
+        try:
+            if not is_regular_file(target) and tag == "include":
+                target = self.allowed(source.absolute().parent, name, source)
+            if not is_regular_file(target):
+                raise RobotFileError(f"{source}: <{tag}> names '{name}': no such file")
+        except PermissionError as error:
+            raise RobotFileError(
+                f"{source}: <{tag}> names '{name}': cannot be read (permission denied)"
+            ) from error
         if target in self.seen:
             return
         self.seen.add(target)
@@ -313,6 +394,8 @@ class _ReferenceChecker:
             )
         try:
             special = target.exists() and not target.is_file() and not target.is_dir()
+        except PermissionError:  # said of where it is opened
+            special = False
         except (OSError, ValueError):  # over-long names, embedded NUL
             special = True
         if special:

@@ -115,6 +115,6 @@ class ShapeReader:
             "mesh",
             (float(scale[0]), float(scale[1]), float(scale[2])),
             frozen_array(placed @ np.linalg.inv(centred) @ referred),
-            file if file.is_file() else None,
+            file,
             name,
         )

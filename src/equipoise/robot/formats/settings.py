@@ -108,7 +108,11 @@ class Settings:
 def read_sidecar(robot_file: Path) -> Settings:
     """Read the TOML beside a robot file; empty settings where there is none."""
     path = robot_file.with_suffix(".toml")
-    if path == robot_file or not path.is_file():
+    try:
+        beside = path != robot_file and path.is_file()
+    except OSError:  # a folder that may not be searched is said of the robot file
+        beside = False
+    if not beside:
         return Settings()
     return parse_settings(load_toml(path), str(path))
 

@@ -29,11 +29,16 @@ from equipoise.robot.description import (
     check_tree,
     checked_name,
     colour_from_fractions,
+    first_few,
 )
 from equipoise.robot.inertias import INERTIA_ENTRIES, Inertial
-from equipoise.robot.mesh import resolve_mesh
+from equipoise.robot.mesh_files import MeshFiles
 from equipoise.rotations import rotation_from_rpy, transform
 
+# Joints that a URDF should give limits to.
+LIMITED_KINDS = ("revolute", "prismatic", "helical")
+LOOP_TAGS = ("loop", "loop_joint")
+OPEN_LOOPS = "closed loops are not supported: left open"
 KIND_ALIASES: dict[str, JointKind] = {"screw": "helical", "ball": "spherical"}
 
 
@@ -57,9 +62,37 @@ def read_urdf(root: Element, path: Path) -> Description:
     joints = tuple(sorted(joints, key=lambda joint: joint.name))
     name = checked_name("robot", root.get("name") or path.stem, str(path))
     root_name = check_tree(links, joints, str(path))
+    loops = _loops(root, {link.name for link in links})
+    notices = reader.all_notices()
+    if loops:
+        pairs = [f"{one} to {other}" for one, other in loops]
+        notices += (f"{OPEN_LOOPS} ({len(loops)}: {first_few(pairs)})",)
     return _without_explicit_floating_base(
-        Description(name, links, joints, root_name, tuple(reader.notices))
+        Description(name, links, joints, root_name, notices, loops=loops)
     )
+
+
+def _loops(root: Element, links: set[str]) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of links that extensions of URDF close into loops.
+
+    These are ``<loop>`` and ``<loop_joint>`` (URDF+ and others) and joints of SDFormat
+    under ``<gazebo>``. Links are named there by attributes or by text.
+    """
+    found = []
+    for element in (
+        *(element for tag in LOOP_TAGS for element in root.findall(tag)),
+        *root.findall("gazebo/joint"),
+    ):
+        named = [
+            name.strip()
+            for part in element.iter()
+            for name in (part.get("link"), part.text)
+            if name is not None and name.strip() in links
+        ]
+        one, *others = dict.fromkeys(named) or [""]
+        if others:
+            found.append((one, others[0]))
+    return tuple(found)
 
 
 def read_colour(material: Element) -> Colour | None:
@@ -99,6 +132,8 @@ class _Reader:
     def __init__(self, path: Path, root: Element) -> None:
         self.path = path
         self.notices: list[str] = []
+        self.unlimited: list[str] = []
+        self.meshes = MeshFiles(path)
         self.materials = {
             element.get("name"): read_colour(element)
             for element in root.iter("material")
@@ -107,6 +142,15 @@ class _Reader:
 
     def error(self, message: str) -> RobotFileError:
         return RobotFileError(f"{self.path}: {message}")
+
+    def all_notices(self) -> tuple[str, ...]:
+        unlimited = []
+        if self.unlimited:
+            unlimited.append(
+                "joint limits are not given, taken as unlimited "
+                f"({len(self.unlimited)}: {first_few(self.unlimited)})"
+            )
+        return (*self.notices, *unlimited, *self.meshes.notices())
 
     def link(self, element: Element) -> Link:
         name = element.get("name")
@@ -176,7 +220,7 @@ class _Reader:
                 scale = self.vector(element, "scale", 3, f"{where}, mesh scale", one)
                 if 0.0 in scale:
                     raise self.error(f"{where} has a mesh whose scale holds a zero")
-                return Shape("mesh", scale, pose, resolve_mesh(name, self.path), name)
+                return Shape("mesh", scale, pose, self.meshes.find(name), name)
             case _:
                 self.notices.append(
                     f"{where}: shape '{element.tag}' is not known and left out"
@@ -200,13 +244,12 @@ class _Reader:
         if limit is not None:
             velocity = self.magnitude(limit, "velocity", where)
             effort = self.magnitude(limit, "effort", where)
-            if kind != "continuous":
+        if kind in LIMITED_KINDS:
+            if limit is not None and limit.attrib.keys() & {"lower", "upper"}:
                 lower = self.number(limit, "lower", where, 0.0, finite=False)
                 upper = self.number(limit, "upper", where, 0.0, finite=False)
-        elif kind in ("revolute", "prismatic"):
-            self.notices.append(
-                f"{where} is {kind} without <limit>: taken as unlimited"
-            )
+            else:
+                self.unlimited.append(name)
         dynamics = element.find("dynamics")
         damping = friction = armature = 0.0
         if dynamics is not None:

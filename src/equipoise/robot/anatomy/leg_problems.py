@@ -1,0 +1,79 @@
+"""What a robot's legs lack for walking, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.arrays import Array
+from equipoise.robot.model import MISSING_LEG, NO_LEGS, Robot
+from equipoise.robot.parts import Limb, Sole
+from equipoise.robot.pinocchio_model import workspace
+
+# Joints of the ankle are lower than this fraction of the height of the hip.
+ANKLE_HEIGHT = 0.3
+# A joint turns about a direction if its axis is within 60 degrees of it.
+ALONG = 0.5
+# A joint with less range than this is locked [rad].
+LOCKED = 1e-3
+
+
+def leg_problems(robot: Robot) -> tuple[str, ...]:
+    """Return what keeps a gait from being planned for a robot, a sentence each.
+
+    These are a leg that is missing, loops in a leg that the model leaves open, and
+    ankle joints that a sole needs to lie flat on the ground: roll if it has a width,
+    pitch if it has a length. Whether the legs reach far enough is not looked at.
+    """
+    legs = [limb for limb in robot.limbs.values() if limb.kind == "leg"]
+    problems: list[str] = []
+    if len(legs) != 2:
+        starts = (NO_LEGS, MISSING_LEG)
+        said = [text for text in robot.warnings if text.startswith(starts)]
+        problems += said or [f"{starts[bool(legs)]}found {len(legs)}"]
+    for leg in legs:
+        problems += _open_loops(robot, leg)
+        for side, sole in robot.soles.items():
+            if side == leg.side:
+                problems += _missing_ankle_joints(robot, leg, sole)
+    return tuple(dict.fromkeys(problems))
+
+
+def _open_loops(robot: Robot, leg: Limb) -> Iterator[str]:
+    own = {robot.joint_id(joint) for joint in leg.subtree_joints}
+    for pair in robot.description.loops:
+        bodies = {robot.model.frames[robot.frame_id(link)].parentJoint for link in pair}
+        if bodies & own:
+            yield (
+                f"the {leg.side} leg has a closed loop, from link '{pair[0]}' to "
+                f"'{pair[1]}', which is left open"
+            )
+
+
+def _missing_ankle_joints(robot: Robot, leg: Limb, sole: Sole) -> Iterator[str]:
+    model, data = robot.model, workspace(robot.model)
+    columns = pin.computeJointJacobians(model, data, robot.standing)
+    ids = [robot.joint_id(joint) for joint in leg.joints]
+    heights = [float(data.oMi[body].translation[2]) for body in ids]
+    axes: list[Array] = []
+    locked = []
+    for body, height in zip(ids, heights, strict=True):
+        joint = model.joints[body]
+        if height > ANKLE_HEIGHT * heights[0]:
+            continue
+        if joint.nq == 1 and np.ptp(_limits(model, joint)) < LOCKED:
+            locked.append(f"'{model.names[body]}'")
+            continue
+        axes += list(columns[3:, joint.idx_v : joint.idx_v + joint.nv].T)
+    length, width = sole.size
+    for name, axis, extent in (("roll", 0, width), ("pitch", 1, length)):
+        if extent > 0.0 and not any(abs(turn[axis]) > ALONG for turn in axes):
+            but = f" (locked by its limits: {', '.join(locked)})" if locked else ""
+            yield f"the {leg.side} leg has no ankle {name} joint{but}"
+
+
+def _limits(model: pin.Model, joint: pin.JointModel) -> list[float]:
+    at = joint.idx_q
+    return [float(model.lowerPositionLimit[at]), float(model.upperPositionLimit[at])]
