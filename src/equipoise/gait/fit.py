@@ -14,6 +14,7 @@ from equipoise.gait.motion import DT, LONGEST_WALK, check_reached, solve, target
 from equipoise.gait.parameters import GIVEN
 from equipoise.gait.plan import plan_walk
 from equipoise.kinematics.com_legs import solve_com
+from equipoise.robot.anatomy.leg_problems import leg_problems
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
 
@@ -66,6 +67,9 @@ def fit_walk(
                 f"fit_walk has no option '{name}'{suggest(name, options)}; its options "
                 f"are: adapt, {', '.join(list(options)[1:])}"
             )
+    problems = leg_problems(robot)
+    if problems:
+        raise EquipoiseError(f"{robot.name} cannot walk: {problems[0]}")
     if steps > MOST_STEPS:
         raise EquipoiseError(f"{steps} steps; at most {MOST_STEPS} are planned at once")
     best: tuple[float, Gait] | None = None
