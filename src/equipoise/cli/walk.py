@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from equipoise.cli.console import make_console, make_table, printable
-from equipoise.cli.trial import RunOptions, command_line, keep_and_show, run_trial
+from equipoise.cli.trial import (
+    RunOptions,
+    asked_push,
+    command_line,
+    keep_and_show,
+    run_trial,
+    with_pushes,
+)
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -87,6 +94,8 @@ class Walk(RunOptions):
             asked = self._asked(model, world)
             gait = fit_walk(model, self.steps, adapt=self.adapt, **asked)
             motion = solve(model, gait, dynamics_filter=not self.unfiltered)
+            asked_pushes = [asked_push(word) for word in self.push]
+            world = with_pushes(world, asked_pushes, motion.duration)
             return walk(world, motion, **how)
 
         mode: Mode = "servo" if self.actuators == "servo" else "position"
