@@ -42,7 +42,7 @@ def test_pushes_are_told(say: Say, tmp_path: Path) -> None:
     assert push["direction_deg"] == pytest.approx(-90.0)
     assert push["force_n"]["y"] == pytest.approx(-10.0)
     assert (push["start_s"], push["duration_s"]) == (1.0, 0.1)
-    assert "pushed at torso" in [e.text for e in eq.open_run(out).events][0]
+    assert "pushed at torso" in next(e.text for e in eq.open_run(out).events)
     assert "push at torso" in (out / "report.html").read_text(encoding="utf-8")
 
 

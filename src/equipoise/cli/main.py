@@ -22,6 +22,7 @@ from equipoise.cli.info import Export, Info, Robots
 from equipoise.cli.log import Log
 from equipoise.cli.plot import Plot
 from equipoise.cli.poses import Poses
+from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
 from equipoise.cli.view import View
 from equipoise.cli.walk import Walk
@@ -63,6 +64,7 @@ Verb = (
     | Annotated[Plot, tyro.conf.subcommand("plot")]
     | Annotated[Film, tyro.conf.subcommand("film")]
     | Annotated[Log, tyro.conf.subcommand("log")]
+    | Annotated[Trajectory, tyro.conf.subcommand("trajectory")]
     | Annotated[Poses, tyro.conf.subcommand("poses")]
 )
 AnyVerb = (
@@ -77,6 +79,7 @@ AnyVerb = (
     | Plot
     | Film
     | Log
+    | Trajectory
     | Poses
 )
 

@@ -213,9 +213,7 @@ def with_friction(world: World, friction: float) -> World:
         )
     old = world.material
     ratio = old.dynamic_friction / old.static_friction if old.static_friction else 1.0
-    material = replace(
-        old, static_friction=friction, dynamic_friction=ratio * friction
-    )
+    material = replace(old, static_friction=friction, dynamic_friction=ratio * friction)
     return replace(world, material=material)
 
 

@@ -115,9 +115,10 @@ def push_rows(pushes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield label and words for each push of a summary's ``"pushes"``."""
     for push in pushes:
         until = push["start_s"] + push["duration_s"]
+        towards = signed(push["direction_deg"], 0)
         yield (
             f"push at {push['link']}",
-            f"{push['impulse_ns']:.3g} N s towards {signed(push['direction_deg'], 0)}°, "
+            f"{push['impulse_ns']:.3g} N s towards {towards}°, "
             f"{push['start_s']:.3g} to {until:.3g} s",
         )
 
