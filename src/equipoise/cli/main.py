@@ -15,6 +15,7 @@ from typing import Annotated
 import tyro
 
 from equipoise import __version__
+from equipoise.cli.compare import Compare
 from equipoise.cli.console import drop_output, printable, remembered_interrupts
 from equipoise.cli.film import Film
 from equipoise.cli.identify import Identify
@@ -63,6 +64,7 @@ Verb = (
     | Annotated[View, tyro.conf.subcommand("view")]
     | Annotated[Plot, tyro.conf.subcommand("plot")]
     | Annotated[Film, tyro.conf.subcommand("film")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Log, tyro.conf.subcommand("log")]
     | Annotated[Trajectory, tyro.conf.subcommand("trajectory")]
     | Annotated[Poses, tyro.conf.subcommand("poses")]
@@ -78,6 +80,7 @@ AnyVerb = (
     | View
     | Plot
     | Film
+    | Compare
     | Log
     | Trajectory
     | Poses
