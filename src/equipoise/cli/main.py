@@ -22,6 +22,7 @@ from equipoise.cli.identify import Identify
 from equipoise.cli.info import Export, Info, Robots
 from equipoise.cli.log import Log
 from equipoise.cli.plot import Plot
+from equipoise.cli.pose import Pose
 from equipoise.cli.poses import Poses
 from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
@@ -68,6 +69,7 @@ Verb = (
     | Annotated[Log, tyro.conf.subcommand("log")]
     | Annotated[Trajectory, tyro.conf.subcommand("trajectory")]
     | Annotated[Poses, tyro.conf.subcommand("poses")]
+    | Annotated[Pose, tyro.conf.subcommand("pose")]
 )
 AnyVerb = (
     Robots
@@ -84,6 +86,7 @@ AnyVerb = (
     | Log
     | Trajectory
     | Poses
+    | Pose
 )
 
 

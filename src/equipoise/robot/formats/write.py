@@ -240,17 +240,29 @@ def to_settings_toml(robot: Robot) -> str:
         lines += ["", f"[actuators.{_key(actuator.joint)}]"]
         parameters = {key: float(getattr(actuator, key)) for key in ACTUATOR_KEYS}
         lines += [f"{k} = {v!r}" for k, v in parameters.items() if math.isfinite(v)]
+    text = "\n".join(lines) + "\n"
     for name, q in robot.postures.items():
-        lines += ["", f"[postures.{_key(name)}]"]
-        for joint, joint_name in zip(
-            robot.model.joints, robot.model.names, strict=True
-        ):
-            if joint_name in ("universe", "root_joint"):
-                continue
-            values = q[joint.idx_q : joint.idx_q + joint.nq]
-            if joint.nq == 2:  # the angle reads back for every kind of hinge
-                values = np.arctan2(values[1:], values[:1])
-            lines.append(f"{_key(joint_name)} = {_numbers(values)}")
+        text += f"\n{posture_toml(robot, name, q)}"
+    return text
+
+
+def posture_toml(robot: Robot, name: str, q: Array) -> str:
+    """Return settings with which a robot has one more posture.
+
+    Args:
+        robot: The robot.
+        name: Name of the posture.
+        q: Configuration whose joints are written, shape (nq,); the base follows from
+            the soles when it is read.
+    """
+    lines = [f"[postures.{_key(name)}]"]
+    for joint, joint_name in zip(robot.model.joints, robot.model.names, strict=True):
+        if joint_name in ("universe", "root_joint"):
+            continue
+        values = q[joint.idx_q : joint.idx_q + joint.nq]
+        if joint.nq == 2:  # the angle reads back for every kind of hinge
+            values = np.arctan2(values[1:], values[:1])
+        lines.append(f"{_key(joint_name)} = {_numbers(values)}")
     return "\n".join(lines) + "\n"
 
 
