@@ -10,7 +10,7 @@ import errno
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, get_args
 
 import tyro
 
@@ -90,6 +90,9 @@ AnyVerb = (
 )
 
 
+VERBS = {verb.__metadata__[0].name: verb.__origin__ for verb in get_args(Verb)}
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status.
 
@@ -142,8 +145,10 @@ def _parse(words: list[str]) -> AnyVerb:
             )
     except SystemExit as stop:
         if stop.code:
-            text = "".join(" " if c in "╭╮╰╯│─" else c for c in complaint.getvalue())
-            sys.exit(_complain(" ".join(text.split()), BAD_INPUT))
+            from equipoise.cli.complaints import plain_complaint
+
+            said = plain_complaint(complaint.getvalue(), words, VERBS)
+            sys.exit(_complain(said, BAD_INPUT))
         raise
     return verb
 
