@@ -83,6 +83,23 @@ def test_servos_hold_the_keyframe_in_mujoco(name: str, tmp_path: Path) -> None:
     assert np.linalg.norm(data.subtree_com[0] - stood) < 0.02 * stood[2]
 
 
+def test_links_touch_the_floor_alone(g1_urdf: Path, tmp_path: Path) -> None:
+    """Hulls of meshes that overlap do not push each other apart."""
+    robot, path = load(g1_urdf), tmp_path / "g1.xml"
+    export_robot(robot, path)
+    _, data = standing(path)
+    assert data.ncon == 0
+    spec = mujoco.MjSpec.from_file(str(path))
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_PLANE, size=[5.0, 5.0, 0.1], pos=[0.0, 0.0, 1e-3]
+    )
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    assert data.ncon >= 2
+
+
 def test_meshes_move_with_the_file(g1_urdf: Path, tmp_path: Path) -> None:
     """Paths are relative: the folder can be copied to another place."""
     robot = load(g1_urdf)
@@ -123,6 +140,7 @@ def test_without_options_there_are_no_actuators() -> None:
     text = to_mjcf(load("humanoid").description)
     assert "<actuator" not in text
     assert "<option" not in text
+    assert "<default" not in text
 
 
 def test_an_export_that_fails_leaves_no_folder(g1_urdf: Path, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ MJCF_TYPES = {
 }
 SMALLEST = 1e-15  # mjMINVAL: masses and moments of moving bodies must be larger
 STANDING = "standing"
+LINK_CLASS = "link"
 ORIGIN = frozen_array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 NARROWEST_RANGE = 1e-12  # MuJoCo wants upper limits above lower ones
 
@@ -87,7 +88,9 @@ def to_mjcf(
 
     Args:
         description: The robot.
-        actuators: Actuators of joints of one degree of freedom; none by default.
+        actuators: Actuators of joints of one degree of freedom; none by default. With
+            them links touch the world but not each other, by the default of their
+            geoms' class.
         keyframes: Configurations by name; the postures of the description, the base at
             the origin, by default.
         mesh_file: Gets name and file of a mesh, and returns how the document names its
@@ -129,11 +132,17 @@ class _MjcfWriter:
         off = dict.fromkeys(("inertiafromgeom", "balanceinertia"), "false")
         bounds = {"boundmass": "0", "boundinertia": "0"}
         add(self.root, "compiler", angle="radian", autolimits="true", **off, **bounds)
+        if actuated:
+            # links touch the world, not each other: hulls of meshes overlap
+            own = add(add(self.root, "default"), "default", **{"class": LINK_CLASS})
+            add(own, "geom", contype="0", conaffinity="1")
         self.assets = add(self.root, "asset")
         self.mesh_names: dict[tuple[Path, tuple[float, ...]], str] = {}
         self.moving: list[Joint] = []
         base = self.body(add(self.root, "worldbody"), description.root, np.eye(4), [])
         base.insert(0, Element("freejoint"))
+        if actuated:
+            base.set("childclass", LINK_CLASS)
 
     def error(self, message: str) -> ExportError:
         return ExportError(f"{self.description.name}: {message} in MJCF")
