@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -172,7 +172,8 @@ def _folder(folder: Path, wanted: bool) -> Iterator[None]:
         yield
     except BaseException:
         if made:
-            folder.rmdir()
+            with suppress(OSError):
+                folder.rmdir()
         raise
 
 
