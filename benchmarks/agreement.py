@@ -18,7 +18,7 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.kinematics.com import com_and_jacobian, com_jacobian_rate
 from equipoise.robot.catalogue import catalogue_names
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export import to_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.inertias import Inertial
 

@@ -13,7 +13,7 @@ from benchmarks.measure import Comparison, Contender
 from equipoise.control.signals import Command
 from equipoise.dynamics.forward import lane_program
 from equipoise.kernels import forward
-from equipoise.robot.formats.export import to_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.simulation.contacts import sole_points

@@ -26,8 +26,10 @@ from equipoise.kinematics.com import com_velocity as com_velocity
 from equipoise.kinematics.frames import frame_jacobian as frame_jacobian
 from equipoise.kinematics.frames import frame_pose as frame_pose
 from equipoise.kinematics.support import support_polygon as support_polygon
+from equipoise.log.compare import compare_runs as compare_runs
 from equipoise.log.open_run import open_run as open_run
 from equipoise.log.run import Run as Run
+from equipoise.log.trajectory import write_trajectory as write_trajectory
 from equipoise.robot.formats.write import export_robot as export_robot
 from equipoise.robot.joint_coordinates import joint_positions as joint_positions
 from equipoise.robot.load import load as load

@@ -132,6 +132,20 @@ def test_export_is_read_back(tmp_path: Path) -> None:
         out.with_suffix(".toml").unlink()
 
 
+def test_exported_mjcf_has_the_actuators_asked_for(tmp_path: Path) -> None:
+    """Servos unless motors are asked for; for a URDF that is bad input."""
+    out = tmp_path / "r.xml"
+    assert run("export", "itu-biped", "--out", out).returncode == 0
+    assert "<position " in out.read_text(encoding="utf-8")
+    words = ("--actuators", "motor")
+    assert run("export", "itu-biped", "--out", out, "--force", *words).returncode == 0
+    assert "<motor " in out.read_text(encoding="utf-8")
+    result = run("export", "itu-biped", "--out", tmp_path / "r.urdf", *words)
+    assert result.returncode == 2
+    assert "--actuators is for MJCF" in result.stderr
+    assert not (tmp_path / "r.urdf").exists()
+
+
 def test_export_does_not_replace_files(tmp_path: Path) -> None:
     """An existing file is kept unless --force is given."""
     out = tmp_path / "robot.urdf"

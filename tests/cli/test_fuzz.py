@@ -471,6 +471,11 @@ def test_random_trees(tmp_path_factory: pytest.TempPathFactory, text: str) -> No
             "--terrain field:{}",
             "--payload torso={}",
             "--payload {}",
+            "--push {}",
+            "--push {}@{}",
+            "--push 5@90@{}",
+            "--push 5@90@0.01@{}",
+            "--friction {}",
             "--dt {}",
             "--seed {}",
             "--height {}",
@@ -488,8 +493,8 @@ def test_words_of_trials(
     folder = tmp_path_factory.getbasetemp() / "trials"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    name, _, value = option.partition(" ")
-    asked = [verb, "three-link", "--seconds", "0.02", f"{name}={value.format(word)}"]
+    name, _, value = option.replace("{}", word).partition(" ")
+    asked = [verb, "three-link", "--seconds", "0.02", f"{name}={value}"]
     status, errors = run_quietly(*asked, "--out", str(folder / "out"))
     assert status in (0, 1, 2), errors
     if status == 2:

@@ -119,6 +119,6 @@ def _with_progress(
 ) -> Iterator[Picture]:
     """Yield pictures; a terminal shows how many are still to come."""
     with progress(count, title) as show_progress:
-        for done, picture in enumerate(pictures):
-            show_progress(done)
+        for done, picture in enumerate(pictures, start=1):
             yield picture
+            show_progress(done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -158,7 +158,10 @@ class Robots:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a robot as a new URDF or MJCF file, with its settings beside it."""
+    """Write a robot as a new URDF or MJCF file, with its settings beside it.
+
+    MJCF has actuators, a standing keyframe, and copies of meshes in a folder beside it.
+    """
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
     """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
@@ -168,14 +171,38 @@ class Export:
     """File to write: FILE.urdf for URDF, FILE.xml for MJCF. Limbs, soles, actuators
     and postures go into FILE.toml, which is read together with it."""
 
+    actuators: Literal["position", "motor"] | None = None
+    """Actuators of an MJCF file, with the robot's torque limits: position servos that
+    hold the standing posture (default), or motors."""
+
     force: bool = False
     """Replace files that exist."""
 
+    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """TOML to use instead of the one beside the robot file."""
+
     def run(self) -> int:
-        """Load the robot and write both files."""
-        from equipoise.robot.formats.write import export_robot
+        """Load the robot and write its files."""
+        from equipoise.errors import EquipoiseError
+        from equipoise.robot.formats.write import (
+            MJCF_ENDINGS,
+            export_robot,
+            mesh_folder,
+        )
         from equipoise.robot.load import load
 
-        for path in export_robot(load(self.robot), self.out, replace=self.force):
-            print(path)
+        mjcf = self.out.suffix.lower() in MJCF_ENDINGS
+        if self.actuators is not None and not mjcf:
+            raise EquipoiseError("--actuators is for MJCF: --out FILE.xml")
+        robot = load(self.robot, self.settings)
+        servos = None
+        if mjcf and self.actuators != "motor":
+            from equipoise.simulation.mjcf_servos import mjcf_servos
+
+            servos = mjcf_servos(robot)
+        written = export_robot(robot, self.out, replace=self.force, actuators=servos)
+        for path in written:
+            print(printable(str(path)))
+        if mjcf and mesh_folder(self.out).is_dir():
+            print(printable(str(mesh_folder(self.out))))
         return 0

@@ -10,18 +10,21 @@ import errno
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, get_args
 
 import tyro
 
 from equipoise import __version__
+from equipoise.cli.compare import Compare
 from equipoise.cli.console import drop_output, printable, remembered_interrupts
 from equipoise.cli.film import Film
 from equipoise.cli.identify import Identify
 from equipoise.cli.info import Export, Info, Robots
 from equipoise.cli.log import Log
 from equipoise.cli.plot import Plot
+from equipoise.cli.pose import Pose
 from equipoise.cli.poses import Poses
+from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
 from equipoise.cli.view import View
 from equipoise.cli.walk import Walk
@@ -62,8 +65,11 @@ Verb = (
     | Annotated[View, tyro.conf.subcommand("view")]
     | Annotated[Plot, tyro.conf.subcommand("plot")]
     | Annotated[Film, tyro.conf.subcommand("film")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Log, tyro.conf.subcommand("log")]
+    | Annotated[Trajectory, tyro.conf.subcommand("trajectory")]
     | Annotated[Poses, tyro.conf.subcommand("poses")]
+    | Annotated[Pose, tyro.conf.subcommand("pose")]
 )
 AnyVerb = (
     Robots
@@ -76,9 +82,15 @@ AnyVerb = (
     | View
     | Plot
     | Film
+    | Compare
     | Log
+    | Trajectory
     | Poses
+    | Pose
 )
+
+
+VERBS = {verb.__metadata__[0].name: verb.__origin__ for verb in get_args(Verb)}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -133,8 +145,10 @@ def _parse(words: list[str]) -> AnyVerb:
             )
     except SystemExit as stop:
         if stop.code:
-            text = "".join(" " if c in "╭╮╰╯│─" else c for c in complaint.getvalue())
-            sys.exit(_complain(" ".join(text.split()), BAD_INPUT))
+            from equipoise.cli.complaints import plain_complaint
+
+            said = plain_complaint(complaint.getvalue(), words, VERBS)
+            sys.exit(_complain(said, BAD_INPUT))
         raise
     return verb
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -72,7 +73,7 @@ class Plot:
             _print_names()
             return 0
         out = self._checked_out()
-        runs = self._read()
+        runs = read_runs(self.runs, self.robot, self.settings)
         names = self._names(runs)
         charts = self._charts(runs, names)
         ground = None
@@ -106,29 +107,6 @@ class Plot:
                 f"--from {self.begin:g} --to {self.end:g}: nothing lies between"
             )
         return self.out
-
-    def _read(self) -> dict[str, Run]:
-        """Return the runs by the names of their folders."""
-        from equipoise.errors import EquipoiseError
-        from equipoise.log.open_run import open_run
-        from equipoise.robot.load import load
-        from equipoise.show.charts.chart import MOST_RUNS
-
-        if not 1 <= len(self.runs) <= MOST_RUNS:
-            raise EquipoiseError(
-                f"{len(self.runs)} runs were given; from 1 to {MOST_RUNS} can be drawn"
-            )
-        labels = [_label(path) for path in self.runs]
-        if len(set(labels)) < len(labels):
-            labels = [str(path) for path in self.runs]
-        if len(set(labels)) < len(labels):
-            raise EquipoiseError("a run was given twice")
-        robot = None if self.robot is None else load(self.robot, self.settings)
-        pairs = zip(labels, self.runs, strict=True)
-        runs = {label: open_run(path, robot) for label, path in pairs}
-        for run in runs.values():
-            print_notices(run.summary)
-        return runs
 
     def _names(self, runs: dict[str, Run]) -> list[str]:
         """Return what to draw, all of it known."""
@@ -179,6 +157,38 @@ class Plot:
             default_height(panels, with_map) if self.height is None else self.height
         )
         return width, height
+
+
+def read_runs(
+    paths: Sequence[Path], robot_name: str | None, settings: Path | None
+) -> dict[str, Run]:
+    """Return runs by the names of their folders; print what their logs lack.
+
+    Args:
+        paths: One to four runs.
+        robot_name: The robot of logs that do not describe it.
+        settings: TOML to use instead of the one beside the robot file.
+    """
+    from equipoise.errors import EquipoiseError
+    from equipoise.log.open_run import open_run
+    from equipoise.robot.load import load
+    from equipoise.show.charts.chart import MOST_RUNS
+
+    if not 1 <= len(paths) <= MOST_RUNS:
+        raise EquipoiseError(
+            f"{len(paths)} runs were given; from 1 to {MOST_RUNS} can be drawn"
+        )
+    labels = [_label(path) for path in paths]
+    if len(set(labels)) < len(labels):
+        labels = [str(path) for path in paths]
+    if len(set(labels)) < len(labels):
+        raise EquipoiseError("a run was given twice")
+    robot = None if robot_name is None else load(robot_name, settings)
+    pairs = zip(labels, paths, strict=True)
+    runs = {label: open_run(path, robot) for label, path in pairs}
+    for run in runs.values():
+        print_notices(run.summary)
+    return runs
 
 
 def _words(text: str) -> list[str]:

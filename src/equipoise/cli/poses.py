@@ -75,7 +75,7 @@ class Poses:
         robot = load(self.robot, self.settings)
         done = self._measured(robot)
         collisions = self_collision(robot)
-        with progress(self.candidates, f"poses {robot.name}") as report:
+        with progress(self.candidates, f"finding poses of {robot.name}") as report:
             drawn = pose_candidates(
                 robot,
                 self.candidates,
@@ -86,7 +86,10 @@ class Poses:
                 progress=report,
             )
         count = min(self.count, len(drawn))
-        design = choose_poses(robot, drawn, count, measured=done, seed=self.seed)
+        with progress(1.0, f"choosing {count} poses") as report:
+            design = choose_poses(
+                robot, drawn, count, measured=done, seed=self.seed, progress=report
+            )
         if self.out is not None:
             write_text_atomically(self.out, _csv(robot, design))
         notices = list(collisions.notices)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import tyro
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from equipoise.log.run import Run
     from equipoise.simulation.actuation import Mode
+    from equipoise.simulation.world import World
 
 
 # Results that every table begins with, and what is not part of it.
@@ -54,6 +57,7 @@ SHOWN_ELSEWHERE = (
     "assumptions",
     "steps_done",
     "footfalls",
+    "pushes",
 )
 
 
@@ -90,6 +94,20 @@ class RunOptions:
         tyro.conf.arg(metavar="LINK=KG"),
     ] = field(default=())
     """The same, but known to nothing that plans or controls."""
+
+    push: Annotated[
+        tuple[str, ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="NS@DEG[@S][@LINK]"),
+    ] = field(default=())
+    """Push from the side: impulse [N s], direction in degrees about z (0 pushes
+    forward, 90 to the left), when it begins [s] (default: after a third of the run) and
+    on which link's centre of mass (default: the torso's). It lasts 0.1 s; may be given
+    several times."""
+
+    friction: Annotated[float | None, tyro.conf.arg(metavar="MU")] = None
+    """Coefficient of friction at which soles begin to slip; default: 0.8. While they
+    slip it is 7/8 of that."""
 
     bandwidth: Annotated[float, tyro.conf.arg(metavar="HZ")] = 3.0
     """Bandwidth of the legs' servos in stance [Hz]; other joints are faster in
@@ -144,10 +162,11 @@ def run_trial(
     from equipoise.simulation.loop import whole_steps
     from equipoise.simulation.terrain_names import terrain_named
     from equipoise.simulation.trials import trial_world
-    from equipoise.simulation.world import with_payload
+    from equipoise.simulation.world import with_friction, with_payload
 
     payload = _payload("--payload", options.payload)
     unknown = _payload("--unknown-payload", options.unknown_payload)
+    asked_pushes = [asked_push(word) for word in options.push]
     check_dt(options.dt)
     if seconds is not None:
         whole_steps(seconds, options.dt, "duration (--seconds)")
@@ -159,6 +178,10 @@ def run_trial(
     # gains and floor stay those of the robot as it is
     model = with_payload(robot, payload)
     world = replace(world, robot=with_payload(model, unknown))
+    if options.friction is not None:
+        world = with_friction(world, options.friction)
+    # a walk whose duration is not known yet puts them where they belong itself
+    world = with_pushes(world, asked_pushes, seconds)
     with progress(seconds, f"{verb} {robot.name}") as told:
         run = simulate(
             world, model=model, engine=options.engine, dt=options.dt, progress=told
@@ -203,6 +226,80 @@ def keep_and_show(
 def command_line() -> str:
     """Return the words that did this, for doing it again."""
     return shlex.join(["equipoise", *sys.argv[1:]])
+
+
+class AskedPush(NamedTuple):
+    """A push as it was asked for: impulse [N s], direction [degrees], start [s]."""
+
+    word: str
+    impulse: float
+    direction: float
+    start: float | None
+    link: str | None
+
+
+def asked_push(word: str) -> AskedPush:
+    """Read NS@DEG[@S][@LINK].
+
+    Raises:
+        EquipoiseError: If it is something else.
+    """
+    from equipoise.errors import EquipoiseError
+
+    impulse, direction, *rest = [*word.split("@", 3), ""]
+    start: float | None = None
+    try:
+        numbers = float(impulse), float(direction)
+    except ValueError as error:
+        raise EquipoiseError(
+            f"--push '{word}': NS@DEG[@S][@LINK] is needed, for example 20@90@1.5@torso"
+        ) from error
+    parts = [part for part in rest if part]
+    if parts:
+        with contextlib.suppress(ValueError):  # then it is a link
+            start = float(parts[0])
+            parts = parts[1:]
+    return AskedPush(word, *numbers, start, "@".join(parts) or None)
+
+
+def with_pushes(
+    world: World, asked: Sequence[AskedPush], seconds: float | None
+) -> World:
+    """Return a world with pushes; those without a time come after a third of the run.
+
+    Args:
+        world: The world.
+        asked: The pushes.
+        seconds: How long the run takes [s], if that is known.
+
+    Raises:
+        EquipoiseError: If one is impossible, or would begin after the end.
+    """
+    from equipoise.errors import EquipoiseError
+    from equipoise.simulation.world import horizontal_push
+
+    last = math.inf if seconds is None else seconds
+    pushes = []
+    for push in asked:
+        start = min(last, 1e9) / 3.0 if push.start is None else push.start
+        try:
+            pushes.append(
+                horizontal_push(
+                    world.robot,
+                    push.impulse,
+                    math.radians(push.direction),
+                    start,
+                    link=push.link,
+                )
+            )
+        except EquipoiseError as error:
+            raise EquipoiseError(f"--push '{push.word}': {error}") from error
+        if not start < last:
+            raise EquipoiseError(
+                f"--push '{push.word}': it would begin at {start:g} s, after the end "
+                f"of the run at {last:g} s"
+            )
+    return replace(world, pushes=tuple(pushes))
 
 
 def _payload(option: str, words: tuple[str, ...]) -> dict[str, float]:
@@ -250,7 +347,7 @@ def _print(
 
 def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]]:
     """Yield results as text: those that matter most, or all of them in groups."""
-    from equipoise.show.pages.labels import readable_results
+    from equipoise.show.pages.labels import push_rows, readable_results
 
     keys = [key for key in OUTCOME if key in results]
     if not results["steps_done"]:
@@ -264,6 +361,7 @@ def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]
         if key == "actuators":
             value = {name: part for name, part in value.items() if name != "joints"}
         yield from readable_results({key: value}, ())
+    yield from push_rows(results["pushes"])
 
 
 def _joint_table(joints: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from equipoise.cli.console import make_console, make_table, printable
-from equipoise.cli.trial import RunOptions, command_line, keep_and_show, run_trial
+from equipoise.cli.trial import (
+    RunOptions,
+    asked_push,
+    command_line,
+    keep_and_show,
+    run_trial,
+    with_pushes,
+)
 
 if TYPE_CHECKING:
+    from equipoise.gait.motion import Motion
+    from equipoise.kinematics.terrain import Terrain
     from equipoise.log.run import Run
     from equipoise.robot.model import Robot
     from equipoise.simulation.actuation import Mode
@@ -24,8 +33,8 @@ BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "settings", "paper")
 
 
 @dataclass(frozen=True)
-class Walk(RunOptions):
-    """Plan a walk, solve the joints for an exact centre of mass, and prove it."""
+class GaitOptions:
+    """Options of verbs that plan a walk."""
 
     steps: Annotated[int, tyro.conf.arg(metavar="N")] = 6
     """Number of steps; the last brings the feet together."""
@@ -67,6 +76,42 @@ class Walk(RunOptions):
     adapt: bool = False
     """Take the nearest CoM height that can be followed, if the one wanted cannot."""
 
+    def plan(self, robot: Robot, ground: Terrain) -> Motion:
+        """Plan the walk that was asked for and solve its joints."""
+        from equipoise.gait.fit import fit_walk
+        from equipoise.gait.motion import solve
+
+        asked = self._asked(robot, ground)
+        gait = fit_walk(robot, self.steps, adapt=self.adapt, **asked)
+        return solve(robot, gait, dynamics_filter=not self.unfiltered)
+
+    def _asked(self, robot: Robot, ground: Terrain) -> dict[str, Any]:
+        """Return the options of the plan, by the planner's names."""
+        asked: dict[str, Any] = {
+            "length": self.length,
+            "sideways": self.sideways,
+            "turn": math.radians(self.turn),
+            "step_time": self.step_time,
+            "double_support": self.double_support,
+            "clearance": self.clearance,
+            "com_height": self.com_height,
+            "first": self.first,
+            "method": self.method,
+            "ground": ground,
+        }
+        if self.footsteps is not None:
+            from equipoise.gait.footsteps import read_footsteps
+            from equipoise.gait.walks import standing_feet
+
+            feet = standing_feet(robot)
+            asked["footsteps"] = read_footsteps(self.footsteps, feet)
+        return asked
+
+
+@dataclass(frozen=True)
+class Walk(GaitOptions, RunOptions):
+    """Plan a walk, solve the joints for an exact centre of mass, and prove it."""
+
     actuators: Literal["servo", "ideal"] = "servo"
     """servo: servos with feed-forward torques and the torque and speed limits of the
     robot's file; ideal: joints follow exactly, whatever torque that takes."""
@@ -79,40 +124,16 @@ class Walk(RunOptions):
         """Plan, solve, simulate, print, write."""
         if self.paper:
             return self._run_paper()
-        from equipoise.gait.fit import fit_walk
-        from equipoise.gait.motion import solve
         from equipoise.simulation.walk import walk
 
         def simulate(world: World, model: Robot, **how: Any) -> Run:
-            asked = self._asked(model, world)
-            gait = fit_walk(model, self.steps, adapt=self.adapt, **asked)
-            motion = solve(model, gait, dynamics_filter=not self.unfiltered)
+            motion = self.plan(model, world.terrain)
+            asked_pushes = [asked_push(word) for word in self.push]
+            world = with_pushes(world, asked_pushes, motion.duration)
             return walk(world, motion, **how)
 
         mode: Mode = "servo" if self.actuators == "servo" else "position"
         return run_trial(self, "walk", simulate, mode=mode)
-
-    def _asked(self, robot: Robot, world: World) -> dict[str, Any]:
-        """Return the options of the plan."""
-        asked: dict[str, Any] = {
-            "length": self.length,
-            "sideways": self.sideways,
-            "turn": math.radians(self.turn),
-            "step_time": self.step_time,
-            "double_support": self.double_support,
-            "clearance": self.clearance,
-            "com_height": self.com_height,
-            "first": self.first,
-            "method": self.method,
-            "ground": world.terrain,
-        }
-        if self.footsteps is not None:
-            from equipoise.gait.footsteps import read_footsteps
-            from equipoise.gait.walks import standing_feet
-
-            feet = standing_feet(robot)
-            asked["footsteps"] = read_footsteps(self.footsteps, feet)
-        return asked
 
     def _run_paper(self) -> int:
         """Repeat the paper's experiment; 0 if its method walks."""

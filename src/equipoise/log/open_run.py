@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from equipoise.log.recordings.recording_of_csv import recording_of_csv
 from equipoise.log.recordings.replay import recorded_run
 from equipoise.log.run import Run
 from equipoise.robot.formats.xml_file import parse_xml
+from equipoise.robot.load import FILE_ENDINGS, load
 from equipoise.robot.model import Robot
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt")
@@ -54,6 +56,38 @@ def open_run(path: Path | str, robot: Robot | None = None) -> Run:
         return read_run(path, robot, salvage=True)
     recording = read_recording(path)
     return recorded_run(recording, robot or _described(recording))
+
+
+def open_run_or_robot(
+    what: str | os.PathLike[str],
+    robot: Robot | None = None,
+    settings: Path | None = None,
+) -> Run | Robot:
+    """Return the run or robot that is meant.
+
+    Args:
+        what: A path to the folder or log of a run; or what
+            :func:`~equipoise.robot.load.load` loads.
+        robot: Robot of the run; without it the log must describe its robot.
+        settings: TOML file for a robot file.
+
+    Raises:
+        EquipoiseError: If it is neither.
+    """
+    text = os.fspath(what)
+    if robot is not None or is_log(text):
+        return open_run(text, robot)
+    return load(text, settings)
+
+
+def is_log(text: str) -> bool:
+    """Return whether a path exists and is not a robot file."""
+    if text.lower().endswith(FILE_ENDINGS):
+        return False
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # longer than any name can be
+        return False
 
 
 def is_run(path: Path) -> bool:

@@ -26,8 +26,8 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.terrain import HeightField
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mjcf_compile import import_mujoco, one_line, quiet_mujoco
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.inertias import Inertial
 from equipoise.simulation.contacts import ContactPoint
 from equipoise.simulation.mujoco_ground import (

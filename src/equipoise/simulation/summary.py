@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import platform
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from equipoise.arrays import Array
 from equipoise.log.run import Event, Run
 from equipoise.simulation.actuator_use import ActuatorUse
 from equipoise.simulation.falling import fall_cause
-from equipoise.simulation.world import World
+from equipoise.simulation.world import Push, World
 
 # A sentence tells of so many checks that failed.
 MOST_FAILURES = 2
@@ -115,6 +116,9 @@ class TrialSummary(RunSummary):
         terrain: The ground, in words.
         contact: Number of contact points and the parameters of their material.
         weight_n: Mass times gravity [N].
+        pushes: Forces from outside: ``link``, ``impulse_ns`` [N s], ``force_n`` [N],
+            ``direction_deg`` about the world's z [degrees], ``start_s`` and
+            ``duration_s`` [s] of each.
         steps_done: Footsteps made.
     """
 
@@ -125,7 +129,20 @@ class TrialSummary(RunSummary):
     terrain: str
     contact: dict[str, float]
     weight_n: float
+    pushes: tuple[dict[str, Any], ...] = ()
     steps_done: int = 0
+
+    def events(self) -> list[Event]:
+        """Return what happened and when: pushes, too."""
+        pushed = [
+            Event(
+                max(push["start_s"], 0.0),
+                f"pushed at {push['link']}, {push['impulse_ns']:.3g} N s",
+            )
+            for push in self.pushes
+            if push["start_s"] < self.duration_s
+        ]
+        return [*pushed, *super().events()]
 
 
 def trial_results(
@@ -182,6 +199,19 @@ def trial_results(
             "dynamic_friction": material.dynamic_friction,
         },
         "weight_n": world.robot.mass * world.gravity,
+        "pushes": tuple(map(_push_results, world.pushes)),
+    }
+
+
+def _push_results(push: Push) -> dict[str, Any]:
+    x, y, _ = force = push.force_in_world
+    return {
+        "link": push.link,
+        "impulse_ns": float(np.linalg.norm(force)) * push.duration,
+        "force_n": named_axes(force),
+        "direction_deg": math.degrees(math.atan2(y, x)),
+        "start_s": push.start,
+        "duration_s": push.duration,
     }
 
 

@@ -26,6 +26,11 @@ from equipoise.simulation.contacts import (
 
 # [kg]
 HEAVIEST_PAYLOAD = 1e5
+# A push from the side lasts so long [s], and has at most this impulse [N s].
+PUSH_DURATION = 0.1
+LARGEST_IMPULSE = 1e6
+# No pair of materials has more.
+LARGEST_FRICTION = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +193,75 @@ def with_payload(robot: Robot, payload: Mapping[str, float]) -> Robot:
         old = links[name].inertial or Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
         inertials[name] = replace(old, mass=old.mass + mass)
     return robot.with_inertials(inertials)
+
+
+def with_friction(world: World, friction: float) -> World:
+    """Return a world on which everything slips sooner, or later.
+
+    Args:
+        world: The world.
+        friction: Tangential over normal force at which a point begins to slip; while it
+            slips, friction stays the same fraction of that as before.
+
+    Raises:
+        EquipoiseError: If the coefficient is negative or that of no material.
+    """
+    if not 0.0 <= friction <= LARGEST_FRICTION:
+        raise EquipoiseError(
+            f"a coefficient of friction of {friction:g}; it must be from 0 to "
+            f"{LARGEST_FRICTION:g}"
+        )
+    old = world.material
+    ratio = old.dynamic_friction / old.static_friction if old.static_friction else 1.0
+    material = replace(old, static_friction=friction, dynamic_friction=ratio * friction)
+    return replace(world, material=material)
+
+
+def horizontal_push(
+    robot: Robot,
+    impulse: float,
+    direction: float,
+    start: float,
+    *,
+    link: str | None = None,
+    duration: float = PUSH_DURATION,
+) -> Push:
+    """Return a push from the side, at the centre of mass of a link.
+
+    Args:
+        robot: The robot.
+        impulse: Force times duration [N s].
+        direction: Where it pushes, about the world's z [rad]: 0 forward, π/2 left.
+        start: When it begins [s].
+        link: Link name; the torso unless given, or the root link if there is none.
+        duration: How long it lasts [s].
+
+    Raises:
+        NameNotFoundError: If the robot has no such link.
+        EquipoiseError: If impulse, direction, start or duration is impossible.
+    """
+    if not 0.0 < impulse <= LARGEST_IMPULSE:
+        raise EquipoiseError(
+            f"a push of {impulse:g} N s; it must be positive, and at most "
+            f"{LARGEST_IMPULSE:g} N s"
+        )
+    if not math.isfinite(direction):
+        raise EquipoiseError("a push must have a finite direction")
+    if not start >= 0.0:
+        raise EquipoiseError(f"a push at {start:g} s; it must begin at 0 s or later")
+    if not duration > 0.0:
+        raise EquipoiseError(f"a push of {duration:g} s; it must last longer than 0 s")
+    links = robot.description.link_by_name
+    if link is None:
+        torso = robot.limbs.get("torso")
+        link = robot.description.root if torso is None else torso.end_link
+    if link not in links:
+        raise NameNotFoundError("link", link, links, robot.name)
+    inertial = links[link].inertial
+    point = np.zeros(3) if inertial is None else inertial.com_in_link
+    force = impulse / duration
+    along = np.array([math.cos(direction), math.sin(direction), 0.0])
+    return Push(link, force * along, start, duration, point)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.mcap_format.ros_types import DEFINITIONS
 from equipoise.log.open_run import log_contents
 from equipoise.log.run import Measured, Run
+from equipoise.log.trajectory import mcap_bytes, trajectory_of
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.load import load
 
@@ -392,10 +393,14 @@ def test_others_read_what_was_wanted_and_commanded(sensed):
 
 def test_definitions_are_complete():
     """All message types of the file are read by others; every definition is used."""
-    stream = io.BytesIO(as_bytes(SENSING))
-    summary = make_reader(stream).get_summary()
-    texts = "".join(schema.data.decode() for schema in summary.schemas.values())
-    names = {schema.name.replace("/msg/", "/") for schema in summary.schemas.values()}
+    files = (as_bytes(SENSING), mcap_bytes(trajectory_of(SENSING)))
+    schemas = [
+        schema
+        for content in files
+        for schema in make_reader(io.BytesIO(content)).get_summary().schemas.values()
+    ]
+    texts = "".join(schema.data.decode() for schema in schemas)
+    names = {schema.name.replace("/msg/", "/") for schema in schemas}
     for name in DEFINITIONS:
         assert name in names or f"MSG: {name}\n" in texts
 

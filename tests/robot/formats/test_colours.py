@@ -8,8 +8,9 @@ import pytest
 
 import equipoise as eq
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export import to_mjcf, to_urdf
+from equipoise.robot.formats.export import to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml
 

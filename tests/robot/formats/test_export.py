@@ -19,8 +19,9 @@ from equipoise.arrays import frozen_array
 from equipoise.atomic_file import write_text_atomically
 from equipoise.errors import EquipoiseError, ExportError, RobotFileError
 from equipoise.robot.description import JOINT_KINDS, Description, Joint, Link, Shape
-from equipoise.robot.formats.export import to_mjcf, to_urdf
+from equipoise.robot.formats.export import to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.write import export_robot
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes

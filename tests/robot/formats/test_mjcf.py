@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from equipoise.arrays import Array
 from equipoise.errors import RobotFileError
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.mujoco_state import to_mujoco
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.load import load

@@ -14,8 +14,8 @@ import pytest
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.robot.description import Description
-from equipoise.robot.formats.export import to_mjcf
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.errors import RobotFileError
-from equipoise.robot.formats.export import to_mjcf, to_urdf
+from equipoise.robot.formats.export import to_urdf
 from equipoise.robot.formats.mjcf import read_mjcf
+from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.formats.urdf import read_urdf
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.pinocchio_model import build_model

@@ -11,6 +11,7 @@ such results of Mahru-1 and the G1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -104,6 +105,7 @@ def choose_poses(
     samples: int = SAMPLES,
     criterion: Criterion = "com",
     seed: int = 0,
+    progress: Callable[[float], None] = lambda fraction: None,
 ) -> Design:
     """Return the candidates that determine the CoM best.
 
@@ -119,6 +121,7 @@ def choose_poses(
         criterion: Quantity to minimise; see
             :class:`~equipoise.identification.posing.optimal_choice.Choice`.
         seed: Seed of the random poses to compare with.
+        progress: Is told now and then the fraction of the work that is done, at most.
 
     Raises:
         EquipoiseError: If there are fewer candidates than poses wanted.
@@ -142,7 +145,7 @@ def choose_poses(
     rows, few = reduced(rows, wanted)
     done = rows[len(q) :].reshape(-1, rows.shape[2])
     rows, known = rows[: len(q)], np.eye(rows.shape[2]) + done.T @ done
-    order = np.array(choose(rows, few, known, count, criterion))
+    order = np.array(choose(rows, few, known, count, criterion, progress))
     length = min(len(q), FARTHEST * count)
     draws = np.array([rng.permutation(len(q))[:length] for _ in range(DRAWS)])
     random = np.sqrt(variances_after(rows, few, known, draws)).mean(axis=0)

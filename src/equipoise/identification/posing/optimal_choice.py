@@ -11,6 +11,8 @@ digits where one measurement alone determines something.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -116,16 +118,20 @@ def choose(
     information: Array,
     count: int,
     criterion: Criterion = "com",
+    progress: Callable[[float], None] = lambda fraction: None,
 ) -> list[int]:
     """Return which ``count`` measurements to make, none twice, the best first.
 
-    Other arguments are those of :class:`Choice`.
+    ``progress`` is told the fraction that is done, at most; other arguments are those
+    of :class:`Choice`.
     """
     choice = Choice(rows, functionals, information, criterion)
-    for _ in range(count):
+    total = count * (1 + MOST_SWEEPS)
+    for done in range(count):
+        progress(done / total)
         choice.add(_best(choice))
-    for _ in range(MOST_SWEEPS):
-        if not _sweep(choice):
+    for sweep in range(1, MOST_SWEEPS + 1):
+        if not _sweep(choice, partial(_report, progress, sweep * count, total)):
             break
     chosen = choice.chosen
     few = Choice(rows[chosen], functionals, information, criterion)
@@ -134,16 +140,23 @@ def choose(
     return [chosen[at] for at in few.chosen]
 
 
+def _report(
+    progress: Callable[[float], None], begun: int, total: int, done: int
+) -> None:
+    progress((begun + done) / total)
+
+
 def _best(choice: Choice) -> int:
     gains = choice.gains()
     gains[choice.chosen] = -np.inf
     return int(np.argmax(gains))
 
 
-def _sweep(choice: Choice) -> bool:
+def _sweep(choice: Choice, progress: Callable[[int], None]) -> bool:
     """Exchange each measurement for the best other one; return whether any was."""
     exchanged = False
-    for at in tuple(choice.chosen):
+    for done, at in enumerate(tuple(choice.chosen)):
+        progress(done)
         before = choice.value
         choice.remove(at)
         better = _best(choice)

@@ -180,6 +180,9 @@ class MessageType:
                 entries = [None] * max(item.array, 0) if own is None else list(own)
                 if item.array < 0:
                     _put(out, "<u4", len(entries))
+                if item.type in NUMBERS and own is not None:
+                    _put(out, NUMBERS[item.type], own)
+                    continue
                 for entry in entries:
                     self._encode(out, item.type, entry)
 
@@ -270,7 +273,8 @@ def _aligned(at: int, size: int) -> int:
     return at + (4 - at) % size
 
 
-def _put(out: bytearray, dtype: str, value: float) -> None:
-    number = np.array(value, dtype=dtype)
-    out += bytes(_aligned(len(out), number.itemsize) - len(out))
-    out += number.tobytes()
+def _put(out: bytearray, dtype: str, value: ArrayLike) -> None:
+    numbers = np.array(value, dtype=dtype)
+    if numbers.size:  # nothing to align where there is nothing
+        out += bytes(_aligned(len(out), numbers.itemsize) - len(out))
+        out += numbers.tobytes()

@@ -40,7 +40,7 @@ def write_mcap(run: Run, stream: BinaryIO) -> None:
         run: The run.
         stream: Output stream, at its beginning.
     """
-    file = _File(stream)
+    file = McapFile(stream)
     topics = [_Topic(file, item, run) for item in streams(run)]
     file.attach(SETTINGS_ATTACHMENT, "application/toml", to_settings_toml(run.robot))
     times = nanoseconds(run.time).tolist()
@@ -62,7 +62,7 @@ def nanoseconds(time: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.rint(time * NANOSECONDS).astype(np.uint64)
 
 
-class _File:
+class McapFile:
     """An MCAP file in which nothing depends on the clock, and chunks on us alone."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -72,6 +72,7 @@ class _File:
         self._counts: Counter[int] = Counter()
 
     def open_channel(self, topic: str, name: str) -> tuple[int, MessageType]:
+        """Return the number of a new topic, and its type, given the type's name."""
         text = definition(name)
         if name not in self._schemas:
             self._schemas[name] = self._writer.register_schema(
@@ -81,23 +82,27 @@ class _File:
         return channel, MessageType.parse(name, text)
 
     def add(self, channel: int, time: int, message: bytes) -> None:
+        """Add an encoded message at a time [ns]."""
         self._writer.add_message(channel, time, message, time, self._counts[channel])
         self._counts[channel] += 1
 
     def attach(self, name: str, media_type: str, text: str) -> None:
+        """Attach a text."""
         self._writer.add_attachment(0, 0, name, media_type, text.encode())
 
     def end_chunk(self) -> None:
+        """End a chunk: what a reader unpacks at a time."""
         self._writer.flush()  # type: ignore[no-untyped-call]
 
     def finish(self) -> None:
+        """Write the index."""
         self._writer.finish()  # type: ignore[no-untyped-call]
 
 
 class _Topic:
     """A stream that has its channel in a file and the layout of its messages."""
 
-    def __init__(self, file: _File, stream: Stream, run: Run) -> None:
+    def __init__(self, file: McapFile, stream: Stream, run: Run) -> None:
         self.channel, kind = file.open_channel(stream.topic, stream.type)
         self._template = kind.encode(stream.message)
         self.layout = kind.layout(self._template)
@@ -119,7 +124,7 @@ class _Topic:
         return [message.tobytes() for message in messages]
 
 
-def _write_single_messages(file: _File, run: Run, start: int) -> None:
+def _write_single_messages(file: McapFile, run: Run, start: int) -> None:
     """Write what does not come with every row: the robot and the events."""
     items: list[tuple[str, str, dict[str, Any], int]] = [
         (topic, name, message, start) for topic, name, message in static_messages(run)

@@ -43,7 +43,7 @@ BASE = re.compile(
     r"(x|y|z|roll|pitch|yaw|qx|qy|qz|qw)",
     re.IGNORECASE,
 )
-JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort))?")
+JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort|torque))?")
 DELIMITERS = ",;\t"
 
 
@@ -80,7 +80,8 @@ def recording_of_csv(file: Path) -> Recording:
         if match and np.isfinite(column).any():
             broken += int(np.count_nonzero(~np.isfinite(column)))
             filled = forward_filled(column[order][:, None])[kept, 0]
-            groups[match.group(2) or "position"][match.group(1)] = filled
+            kind = (match.group(2) or "position").replace("torque", "effort")
+            groups[kind][match.group(1)] = filled
     note_not_finite(broken, notices, file.name)
     if not groups["position"]:
         raise EquipoiseError(

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.atomic_file import write_bytes_atomically, write_files_atomically
+from equipoise.atomic_file import (
+    naming_file,
+    write_bytes_atomically,
+    write_files_atomically,
+)
 from equipoise.errors import EquipoiseError, RobotFileError
 from equipoise.robot.description import Description, check_inertials
-from equipoise.robot.formats.export import to_mjcf, to_urdf
+from equipoise.robot.formats.export import to_urdf
+from equipoise.robot.formats.mjcf_export import Keyframe, MjcfActuator, to_mjcf
 from equipoise.robot.formats.rewrite import rewrite_mjcf, rewrite_urdf
 from equipoise.robot.formats.settings import ACTUATOR_KEYS
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
@@ -24,6 +30,7 @@ from equipoise.rotations import rpy_from_rotation
 
 Rewrite = Callable[[bytes, Mapping[str, Inertial], Path], bytes]
 Export = Callable[[Description], str]
+MJCF_ENDINGS = (".xml", ".mjcf")
 
 
 def write_urdf(
@@ -68,14 +75,23 @@ def write_mjcf(
 
 
 def export_robot(
-    robot: Robot, path: Path | str, *, replace: bool = False
+    robot: Robot,
+    path: Path | str,
+    *,
+    replace: bool = False,
+    actuators: Sequence[MjcfActuator] | None = None,
 ) -> tuple[Path, Path]:
     """Write a robot as a new document, with its settings in a TOML beside it.
+
+    MJCF has actuators, its postures as keyframes (``standing`` with both soles on
+    z = 0), and copies of its meshes in the :func:`mesh_folder` beside it, so that all
+    can be moved together. URDF names meshes by their absolute paths.
 
     Args:
         robot: What to write.
         path: The file to write, ending in ``.urdf``, or in ``.xml`` or ``.mjcf``.
         replace: Whether files that exist may be replaced.
+        actuators: Of an MJCF file; motors with the robot's limits unless given.
 
     Returns:
         The robot file and the settings file.
@@ -86,18 +102,79 @@ def export_robot(
     """
     path = Path(path)
     beside = path.with_suffix(".toml")
-    exports: dict[str, Export] = {".urdf": to_urdf, ".xml": to_mjcf, ".mjcf": to_mjcf}
-    if path.suffix.lower() not in exports:
+    ending, endings = path.suffix.lower(), (".urdf", *MJCF_ENDINGS)
+    if ending not in endings:
         raise EquipoiseError(
-            f"{path}: a robot is written to a file that ends in {', '.join(exports)}"
+            f"{path}: a robot is written to a file that ends in {', '.join(endings)}"
         )
-    for file in (path, beside):
+    if ending not in MJCF_ENDINGS and actuators is not None:
+        raise EquipoiseError(f"{path}: URDF has no actuators; MJCF has")
+    if ending in MJCF_ENDINGS:
+        motors = _motors(robot) if actuators is None else actuators
+        document, meshes = _complete_mjcf(robot, path, motors)
+    else:
+        document, meshes = to_urdf(robot.description), {}
+    files = {path: document.encode(), beside: to_settings_toml(robot).encode()}
+    for file in (*files, *meshes):
         if file.exists() and not replace:
             raise EquipoiseError(f"{file}: exists already; replace=True replaces it")
-    document = exports[path.suffix.lower()](robot.description)
-    settings = to_settings_toml(robot)
-    write_files_atomically({path: document.encode(), beside: settings.encode()})
+    with _folder(mesh_folder(path), bool(meshes)):
+        copies = {copy: read_bytes(mesh) for copy, mesh in meshes.items()}
+        write_files_atomically({**copies, **files})
     return path, beside
+
+
+def mesh_folder(path: Path) -> Path:
+    """Return the folder of an exported MJCF file's meshes, if it has any."""
+    return path.with_name(f"{path.stem}_meshes")
+
+
+def _complete_mjcf(
+    robot: Robot, path: Path, actuators: Sequence[MjcfActuator]
+) -> tuple[str, dict[Path, Path]]:
+    """Return a document with actuators and keyframes, and meshes by their copies."""
+    folder, copies = mesh_folder(path), {}
+
+    def mesh_file(name: str, file: Path) -> str:
+        copy = folder / f"{name}{file.suffix}"
+        copies[copy] = file
+        return f"{folder.name}/{copy.name}"
+
+    joints = list(zip(robot.model.names, robot.model.joints, strict=True))[2:]
+    keyframes = {
+        name: Keyframe(q[:7], {own: q[j.idx_q : j.idx_q + j.nq] for own, j in joints})
+        for name, q in robot.postures.items()
+    }
+    document = to_mjcf(
+        robot.description,
+        actuators=actuators,
+        keyframes=keyframes,
+        mesh_file=mesh_file,
+    )
+    return document, copies
+
+
+def _motors(robot: Robot) -> list[MjcfActuator]:
+    return [
+        MjcfActuator(actuator.joint, actuator.effort_limit or math.inf)
+        for actuator in robot.actuators
+    ]
+
+
+@contextmanager
+def _folder(folder: Path, wanted: bool) -> Iterator[None]:
+    """Make a folder if it is wanted; it is gone again if what is done there fails."""
+    made = wanted and not folder.exists()
+    if made:
+        with naming_file(folder):
+            folder.mkdir()
+    try:
+        yield
+    except BaseException:
+        if made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _write(
@@ -164,17 +241,29 @@ def to_settings_toml(robot: Robot) -> str:
         lines += ["", f"[actuators.{_key(actuator.joint)}]"]
         parameters = {key: float(getattr(actuator, key)) for key in ACTUATOR_KEYS}
         lines += [f"{k} = {v!r}" for k, v in parameters.items() if math.isfinite(v)]
+    text = "\n".join(lines) + "\n"
     for name, q in robot.postures.items():
-        lines += ["", f"[postures.{_key(name)}]"]
-        for joint, joint_name in zip(
-            robot.model.joints, robot.model.names, strict=True
-        ):
-            if joint_name in ("universe", "root_joint"):
-                continue
-            values = q[joint.idx_q : joint.idx_q + joint.nq]
-            if joint.nq == 2:  # the angle reads back for every kind of hinge
-                values = np.arctan2(values[1:], values[:1])
-            lines.append(f"{_key(joint_name)} = {_numbers(values)}")
+        text += f"\n{posture_toml(robot, name, q)}"
+    return text
+
+
+def posture_toml(robot: Robot, name: str, q: Array) -> str:
+    """Return settings with which a robot has one more posture.
+
+    Args:
+        robot: The robot.
+        name: Name of the posture.
+        q: Configuration whose joints are written, shape (nq,); the base follows from
+            the soles when it is read.
+    """
+    lines = [f"[postures.{_key(name)}]"]
+    for joint, joint_name in zip(robot.model.joints, robot.model.names, strict=True):
+        if joint_name in ("universe", "root_joint"):
+            continue
+        values = q[joint.idx_q : joint.idx_q + joint.nq]
+        if joint.nq == 2:  # the angle reads back for every kind of hinge
+            values = np.arctan2(values[1:], values[:1])
+        lines.append(f"{_key(joint_name)} = {_numbers(values)}")
     return "\n".join(lines) + "\n"
 
 

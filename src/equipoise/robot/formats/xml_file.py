@@ -79,6 +79,11 @@ def parse_xml(content: bytes, path: Path) -> Element:
     return root
 
 
+def unless_zero(value: float) -> str | None:
+    """Return a number in full precision, None for zero: it need not be written."""
+    return repr(float(value)) if value else None
+
+
 def numbers(values: Iterable[float]) -> str:
     """Write numbers so that reading them gives the same bits."""
     return " ".join(repr(float(value)) for value in values)

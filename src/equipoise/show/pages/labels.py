@@ -111,6 +111,18 @@ def joint_use_rows(
         yield name, *("–" if value is None else f"{value:.3g}" for value in values)
 
 
+def push_rows(pushes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield label and words for each push of a summary's ``"pushes"``."""
+    for push in pushes:
+        until = push["start_s"] + push["duration_s"]
+        towards = signed(push["direction_deg"], 0)
+        yield (
+            f"push at {push['link']}",
+            f"{push['impulse_ns']:.3g} N s towards {towards}°, "
+            f"{push['start_s']:.3g} to {until:.3g} s",
+        )
+
+
 def value_with_unit(value: object, unit: str) -> str:
     """Return a value as text, small ones in a smaller unit."""
     return values_with_unit([value], unit)[0]

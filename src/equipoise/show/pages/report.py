@@ -10,6 +10,7 @@ from equipoise.log.run import Run
 from equipoise.show.charts.quantities import available, charts, ground_map
 from equipoise.show.pages.labels import (
     joint_use_rows,
+    push_rows,
     readable_results,
     value_with_unit,
     values_with_unit,
@@ -44,6 +45,7 @@ ELSEWHERE = (
     "command",
     "seed",
     "footfalls",
+    "pushes",
 )
 # Groups of results; what is in none of them is part of the outcome.
 MAPPINGS = ("gait", "contact", "actuators", "solver")
@@ -145,7 +147,9 @@ def _groups(results: Mapping[str, Any]) -> dict[str, str]:
             key.capitalize(): value_table([*readable_results(results[key], ["joints"])])
             for key in groups
         },
-        "Simulation": value_table([*readable_results(simulation)]),
+        "Simulation": value_table(
+            [*readable_results(simulation), *push_rows(results.get("pushes", ()))]
+        ),
     }
 
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
+from equipoise.log.open_run import is_log, open_run_or_robot
 from equipoise.log.run import Run
-from equipoise.robot.load import FILE_ENDINGS, load
 from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import MOST_RUNS
 from equipoise.show.viewer.page import FIRST_PORT, LOOPBACK, PageServer, address
@@ -159,12 +159,7 @@ def open_subject(
     """
     if isinstance(what, Run | Robot):
         return what
-    text = os.fspath(what)
-    if robot is not None or _is_log(text):
-        from equipoise.log.open_run import open_run
-
-        return open_run(text, robot)
-    return load(text, settings)
+    return open_run_or_robot(what, robot, settings)
 
 
 def distinct_names(whats: Sequence[What]) -> list[str]:
@@ -178,7 +173,7 @@ def distinct_names(whats: Sequence[What]) -> list[str]:
 
 def is_large(what: What) -> bool:
     """Return whether reading takes so long that the page should be served before."""
-    if isinstance(what, Run | Robot) or not _is_log(os.fspath(what)):
+    if isinstance(what, Run | Robot) or not is_log(os.fspath(what)):
         return False
     path = Path(what)
     files = path.iterdir() if path.is_dir() else [path]
@@ -193,13 +188,3 @@ def _name(what: What) -> str:
         return what.name
     path = Path(what)
     return path.stem if path.stem != "run" else path.resolve().parent.name
-
-
-def _is_log(text: str) -> bool:
-    """Return whether a path exists and is not a robot file."""
-    if text.lower().endswith(FILE_ENDINGS):
-        return False
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # longer than any name can be
-        return False
