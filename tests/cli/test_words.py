@@ -22,7 +22,7 @@ from equipoise.cli.main import VERBS
         ("wlak humanoid", "there is no verb 'wlak' (did you mean 'walk'?); the verbs"),
         ("dance", "there is no verb 'dance'; the verbs are: robots, info"),
         ("--nope", "'--nope' is not an option; a verb comes first: robots, info"),
-        ("info", "info: ROBOT is missing: catalogue name, or path to a URDF"),
+        ("info", "info: ROBOT is missing: catalogue name, path to a URDF"),
         ("compare one", "compare: RUN is missing: the run to compare with it;"),
         ("export mahru-1", "export: --out FILE is missing: file to write"),
         ("walk humanoid --steps", "walk: --steps needs a value;"),
