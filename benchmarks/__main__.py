@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks import com_jacobian, legs, steps
 from benchmarks.measure import Row, measure
 from equipoise.errors import EquipoiseError
-from equipoise.simulation.simulate import versions
+from equipoise.simulation.summary import versions
 
 # Each module gives a function comparisons(device, seed); add new ones here.
 WORKS = (com_jacobian, steps, legs)
