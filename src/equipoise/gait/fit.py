@@ -134,7 +134,7 @@ def _torque_fraction(robot: Robot, gait: Gait, asked: dict[str, Any]) -> float:
     few = _few(robot, numbers.steps, {**asked, **same})
     torque = np.abs(solve(robot, few).joint_torque).max(axis=0)
     limits = {actuator.joint: actuator.effort_limit for actuator in robot.actuators}
-    legs = {name for leg in robot.legs.values() for name in leg.joints}
+    legs = robot.leg_joints
     names = degree_names(robot)
     fractions = [
         torque[at] / limits[name]

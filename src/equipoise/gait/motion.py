@@ -265,7 +265,7 @@ def _at_limits(robot: Robot, q: Array) -> list[str]:
     """Return which joints of the legs are at which limit, in words."""
     values = joint_positions(robot, q)
     limits = {actuator.joint: actuator for actuator in robot.actuators}
-    legs = [name for leg in robot.legs.values() for name in leg.joints]
+    legs = robot.leg_joints
     found = []
     for name, value in zip(degree_names(robot), values, strict=True):
         own = limits.get(name)

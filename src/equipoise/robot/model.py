@@ -159,6 +159,12 @@ class Robot:
         return legs
 
     @property
+    def leg_joints(self) -> frozenset[str]:
+        """Names of the joints of all legs, none if there are no legs."""
+        legs = (limb for limb in self.limbs.values() if limb.kind == "leg")
+        return frozenset(joint for leg in legs for joint in leg.joints)
+
+    @property
     def arms(self) -> dict[Side, Limb]:
         """The arms that there are, by side."""
         return self._pair("arm")

@@ -256,12 +256,7 @@ def moved_inertia(robot: Robot) -> tuple[Array, Array, NDArray[np.bool_]]:
     pin.centerOfMass(model, data, q)
     pin.computeJointJacobians(model, data, q)
     whole = data.oMi[1].act(data.Ycrb[1])
-    legs = {
-        name
-        for limb in robot.limbs.values()
-        if limb.kind == "leg"
-        for name in limb.joints
-    }
+    legs = robot.leg_joints
     least = LEAST_INERTIA * robot.mass * robot.longest_limb**2
     count = robot.nv - BASE_DOF
     inertia, holding = np.zeros(count), np.zeros(count)

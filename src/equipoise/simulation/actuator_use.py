@@ -89,12 +89,7 @@ def actuator_use(world: World, run: Run) -> ActuatorUse:
 def actuator_kind(world: World) -> str:
     """Return what the actuators of a world are, those of its legs if they differ."""
     names = degree_names(world.robot)
-    legs = {
-        joint
-        for limb in world.robot.limbs.values()
-        if limb.kind == "leg"
-        for joint in limb.joints
-    }
+    legs = world.robot.leg_joints
     rows = [at for at, name in enumerate(names) if name in legs] or range(len(names))
     modes = {MODES[world.actuation.mode[at]] for at in rows}
     kinds = {"ideal" if mode in ("position", "velocity") else mode for mode in modes}

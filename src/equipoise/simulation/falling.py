@@ -214,12 +214,7 @@ def _saturated(world: World, run: Run, lost: int) -> FallCause | None:
     drives = world.actuation
     can = np.isin(drives.mode, [MODES.index("torque"), MODES.index("servo")])
     names = degree_names(run.robot)
-    legs = {
-        joint
-        for limb in run.robot.limbs.values()
-        if limb.kind == "leg"
-        for joint in limb.joints
-    }
+    legs = run.robot.leg_joints
     found: list[FallCause] = []
     for joint, name in enumerate(names):
         limit = float(drives.torque_limit[joint])

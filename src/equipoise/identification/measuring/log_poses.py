@@ -43,9 +43,8 @@ from equipoise.log.recordings.recording_of_csv import (
     BASE,
     JOINT,
     TIME,
-    WRENCH,
-    WRENCH_ORDER,
     csv_columns,
+    take_wrenches,
 )
 from equipoise.log.recordings.topic_series import recording_of_run
 from equipoise.log.run import Run
@@ -322,7 +321,18 @@ def read_pose_table(path: Path | str) -> Recording:
         )
     kept = {name: columns[name][~broken] for name in used}
     time = np.flatnonzero(~broken).astype(np.float64)
-    wrenches, joints = _sorted_out(kept, notices, time)
+    wrenches = {
+        name: MeasuredWrench(name.split("/")[-1], time, values)
+        for name, values in take_wrenches(kept, notices).items()
+    }
+    found = ((JOINT.fullmatch(name), name) for name in kept)
+    joints = {
+        match.group(1): kept[name]
+        for match, name in found
+        if match
+        and match.group(2) in (None, "position")
+        and not TIME.fullmatch(name.lower())
+    }
     if not joints:
         raise EquipoiseError(
             f"{file}: holds no joint positions; its columns are: {', '.join(columns)}"
@@ -342,29 +352,3 @@ def read_pose_table(path: Path | str) -> Recording:
         settings=None,
         notices=tuple(notices),
     )
-
-
-def _sorted_out(
-    columns: dict[str, Array], notices: list[str], time: Array
-) -> tuple[dict[str, MeasuredWrench], dict[str, Array]]:
-    """Return wrenches by the beginning of their columns, and joints by name."""
-    wrenches: dict[str, dict[str, Array]] = {}
-    joints: dict[str, Array] = {}
-    for name, column in columns.items():
-        wrench, joint = WRENCH.fullmatch(name), JOINT.fullmatch(name)
-        if wrench:
-            kind = (wrench.group(2) or wrench.group(4)[0]).lower().replace("t", "m")
-            axis = (wrench.group(3) or wrench.group(5)).lower()
-            wrenches.setdefault(wrench.group(1), {})[f"{kind}{axis}"] = column
-        elif joint is None or TIME.fullmatch(name.lower()):
-            continue
-        elif joint.group(2) in (None, "position"):
-            joints[joint.group(1)] = column
-    found = {}
-    for prefix, parts in wrenches.items():
-        if parts.keys() != set(WRENCH_ORDER):
-            notices.append(f"columns {prefix}.* are left out: a wrench has six")
-            continue
-        values = np.stack([parts[key] for key in WRENCH_ORDER], axis=1)
-        found[prefix] = MeasuredWrench(prefix.split("/")[-1], time, values)
-    return found, joints

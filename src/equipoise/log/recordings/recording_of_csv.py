@@ -68,7 +68,7 @@ def recording_of_csv(file: Path) -> Recording:
         known = finite_rows(base[rows], notices, f"columns {prefix}.*")
         base = poses_at(time, time[known], base[rows][known]) if len(known) else None
     wrenches = {}
-    for name, values in _take_wrenches(columns, notices).items():
+    for name, values in take_wrenches(columns, notices).items():
         there = finite_rows(values[rows], notices, f"columns {name}.*")
         if len(there):
             frame, own = name.split("/")[-1], values[rows][there]
@@ -167,7 +167,7 @@ def _orientation(own: dict[str, Array]) -> Array | None:
     )
 
 
-def _take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, Array]:
+def take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, Array]:
     """Take wrenches out of a table: force and torque (n, 6) by how columns begin."""
     parts: dict[str, dict[str, str]] = {}
     for name in columns:
@@ -180,7 +180,7 @@ def _take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, A
     for prefix, names in parts.items():
         taken = [columns.pop(name) for name in names.values()]
         if names.keys() != set(WRENCH_ORDER):
-            notices.append(f"columns {prefix}.* are left out: six are a wrench")
+            notices.append(f"columns {prefix}.* are left out: a wrench has six")
             continue
         by_key = dict(zip(names, taken, strict=True))
         wrenches[prefix] = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
