@@ -131,14 +131,14 @@ def test_far_away_is_unreachable() -> None:
 
 
 def test_short_legs_are_refused() -> None:
-    """Legs of less than six joints cannot place a sole anyhow."""
+    """Legs of less than five joints cannot lay a sole flat anywhere."""
     robot = eq.load("muscolo-biped")
     path = com_targets(
         eq.com(robot, robot.standing),
         sole_pose(robot, robot.standing, "left"),
         sole_pose(robot, robot.standing, "right"),
     )
-    with pytest.raises(EquipoiseError, match="at least six"):
+    with pytest.raises(EquipoiseError, match="at least five"):
         solve_com(robot, path)
 
 

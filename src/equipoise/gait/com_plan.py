@@ -21,6 +21,7 @@ from equipoise.gait.zmp import zmp_knots
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.geometry import signed_distance
+from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -226,8 +227,8 @@ def describe_step(gait: Gait, time: float) -> str:
     )
 
 
-# Legs with fewer joints cannot keep the sole as it is: then the sole is their end.
-JOINTS_FOR_A_POSE = 6
+# Legs with fewer joints cannot lay the sole flat: then the sole is their end.
+JOINTS_FOR_A_FLAT_SOLE = 5
 # Unlimited joints are searched within a turn [rad or m].
 FULL_TURN = math.pi
 # A joint bends the leg if its axis has this much of y in standing.
@@ -259,13 +260,13 @@ def leg_reaches(robot: Robot) -> dict[Side, LegReach]:
     """Return the reach of both legs.
 
     The hip is the first joint of the leg. The ankle is its last, or the sole frame if
-    the leg has fewer than six joints.
+    the leg has fewer than five joints.
     """
     q = robot.standing
     centre = com(robot, q)
     reaches: dict[Side, LegReach] = {}
     for side, leg in robot.legs.items():
-        last = leg.joints[-1] if len(leg.joints) >= JOINTS_FOR_A_POSE else None
+        last = leg.joints[-1] if len(leg.joints) >= JOINTS_FOR_A_FLAT_SOLE else None
         hip, ankle = _ends(robot, q, side, leg.joints[0], last)
         pose = sole_pose(robot, q, side)
         reaches[side] = LegReach(
@@ -303,19 +304,23 @@ def _longest(
     # neither the first joint nor the last changes the distance of their origins
     between = joints[1:-1] if last is not None else joints[1:]
     bending = [model.joints[robot.joint_id(name)] for name in between]
-    indices = [
-        joint.idx_q
+    lateral = [
+        joint
         for joint in bending
-        if joint.nq == 1 and abs(jacobians[4, joint.idx_v]) > LATERAL
+        if joint.nv == 1 and abs(jacobians[4, joint.idx_v]) > LATERAL
     ]
+    now = joint_positions(robot, q)
 
-    def distances(index: int) -> list[float]:
-        lower = max(float(model.lowerPositionLimit[index]), -FULL_TURN)
-        upper = min(float(model.upperPositionLimit[index]), FULL_TURN)
+    def distances(joint: pin.JointModel) -> list[float]:
+        lower, upper = -FULL_TURN, FULL_TURN
+        if joint.nq == 1:
+            lower = max(float(model.lowerPositionLimit[joint.idx_q]), lower)
+            upper = min(float(model.upperPositionLimit[joint.idx_q]), upper)
         found = []
         for value in np.linspace(lower, upper, KNEE_POINTS):
-            moved = q.copy()
-            moved[index] = value
+            step = np.zeros(model.nv)
+            step[joint.idx_v] = value - now[joint.idx_v - 6]
+            moved = pin.integrate(model, q, step)
             hip, ankle = _ends(robot, moved, side, joints[0], last)
             found.append(float(np.linalg.norm(ankle - hip)))
         return found
@@ -323,6 +328,6 @@ def _longest(
     hip, ankle = _ends(robot, q, side, joints[0], last)
     standing = float(np.linalg.norm(ankle - hip))
     # the knee is the joint that changes the distance most
-    spans = [distances(index) for index in indices]
+    spans = [distances(joint) for joint in lateral]
     knee = max(spans, key=lambda span: max(span) - min(span), default=[standing])
     return max(*knee, standing)

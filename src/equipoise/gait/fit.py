@@ -51,7 +51,8 @@ def fit_walk(
     too weak or too slow for the usual ones.
 
     Args:
-        robot: The robot; each leg has six joints or more.
+        robot: The robot; legs have six joints or more, or five and feet whose heading
+            is free.
         steps: How many.
         adapt: Whether the CoM may be lower than asked for, down to the nearest height
             that can be followed.

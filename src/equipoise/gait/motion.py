@@ -20,6 +20,7 @@ from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, com_targets
 from equipoise.kinematics.frames import velocities
+from equipoise.kinematics.leg_freedom import leg_freedom
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
@@ -38,6 +39,8 @@ SHORTEST_DT, LONGEST_DT = 1e-4, 0.02
 LONGEST_WALK = 600.0
 # A joint this near to its limit is at it [rad or m].
 AT_LIMIT = 1e-4
+# A foot whose heading is free is this far off it at most [rad].
+HEADING_OFF = np.radians(5.0)
 # From one point to the next a joint moves by less than this [rad or m].
 LARGEST_JUMP = 0.2
 
@@ -142,7 +145,8 @@ def solve(
     which the pendulum of the gait does not know, is where the gait meant it.
 
     Args:
-        robot: The robot; each leg has six joints or more.
+        robot: The robot; legs have six joints or more, or five and feet whose heading
+            is free.
         gait: From :func:`~equipoise.gait.plan.plan_walk`.
         dt: Distance of points [s].
         posture: Posture of all joints but the legs', shape (nq,); standing unless
@@ -233,13 +237,14 @@ def targets_of(gait: Gait, time: Array) -> ComTargets:
 def check_reached(
     robot: Robot, found: ComSolution, time: Array, targets: ComTargets
 ) -> None:
-    """Refuse a motion with points that were not reached.
+    """Refuse a motion with points that were not reached, or feet that turn away.
 
     Raises:
         EquipoiseError: When, which joint is at its limit, which foot, how far off.
     """
     missed = np.flatnonzero(~found.converged)
     if len(missed) == 0:
+        _check_headings(robot, found, time, targets)
         return
     first = int(missed[0])
     worst = missed[np.argmax(np.maximum(found.com_error, found.foot_gap)[missed])]
@@ -259,6 +264,32 @@ def check_reached(
         f"CoM {1e3 * found.com_error[worst]:.1f} mm off ({len(missed)} of {len(time)} "
         "points)"
     )
+
+
+def _check_headings(
+    robot: Robot, found: ComSolution, time: Array, targets: ComTargets
+) -> None:
+    """Refuse feet far from the heading that they should have, where that is free.
+
+    Raises:
+        EquipoiseError: When, which foot and how far.
+    """
+    wanted: dict[Side, Array] = {"left": targets.left, "right": targets.right}
+    for side, freedom in leg_freedom(robot).items():
+        if not freedom.yaw_free:
+            continue
+        turned = (
+            wanted[side][:, :3, :3].swapaxes(1, 2)
+            @ sole_pose(robot, found.q, side)[:, :3, :3]
+        )
+        off = np.abs(np.arctan2(turned[:, 1, 0], turned[:, 0, 0]))
+        row = int(off.argmax())
+        if off[row] > HEADING_OFF:
+            raise EquipoiseError(
+                f"{robot.name} cannot turn: no joint of the {side} leg turns its foot "
+                f"about the vertical, which would be {np.degrees(off[row]):.0f}° off "
+                f"its heading at {time[row]:.2f} s"
+            )
 
 
 def _at_limits(robot: Robot, q: Array) -> list[str]:

@@ -6,6 +6,8 @@ joints written as dθ = Jᵀ y, where J moves the sole, what is left is 3 × 3 f
     J Jᵀ y + B dp = e           the sole's error, B = (1; 0)
     dp + Σ C Jᵀ y = e_com       the error of the centre of mass
 
+Where a leg cannot turn its foot about the sole's normal, J and e leave that turn out.
+
 Lanes hold pieces of one path; along its piece each lane begins where it was at the
 point before.
 """
@@ -76,6 +78,8 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
         limits: wp.array[vec3]
         sole_rotation: wp.array[mat33]
         sole_translation: wp.array[vec3]
+        # of each leg: 1 if the turn of the sole about its normal is free
+        yaw_free: wp.array[scalar]
         per_mass: scalar
 
     @wp.func
@@ -187,6 +191,9 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
             + cross(combine(x, y, z, column(sole, 1)), targets[point, wanted + 1])
             + cross(combine(x, y, z, column(sole, 2)), targets[point, wanted + 2])
         )
+        normal = targets[point, wanted + 2]
+        free = legs.yaw_free[leg]
+        turn = turn - free * scale(dot(normal, turn), normal)
         shift = targets[point, wanted + 3] - base - place
         at = leg * NUMBERS
         for i in range(NUMBERS):
@@ -195,6 +202,10 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
             numbers[at + ERROR + i, t] = shift[i]
             numbers[at + ERROR + 3 + i, t] = turn[i]
             numbers[at + SHIFT + 4 * i, t] = Lanes(one)
+            # a turn that is free has no equation but y = 0
+            for c in range(i + 1):
+                slot = at + FACTOR + (3 + i) * (4 + i) // 2 + 3 + c
+                numbers[slot, t] = free * wp.cw_mul(normal[i], normal[c])
         mass = zero
         moment = Lanes3()
         for back in range(legs.joints):
@@ -206,6 +217,7 @@ def make_com_legs(scalar: Any, width: int) -> SimpleNamespace:
             o = scratch[j, ORIGIN, t]
             linear = constants[0] * cross(axis, place - o) + constants[1] * axis
             angular = constants[0] * axis
+            angular = angular - free * scale(dot(normal, angular), normal)
             com = constants[0] * cross(axis, moment - mass * o)
             com = legs.per_mass * (com + (constants[1] * mass) * axis)
             scratch[j, LINEAR, t] = linear

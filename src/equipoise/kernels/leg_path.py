@@ -25,23 +25,28 @@ class LegArrays:
     Attributes:
         rotation: To the axes above at zero position, shape (2, n, 3, 3).
         translation: Translation of the origin in the axes above [m], shape (2, n, 3).
-        turns: Whether a joint turns (1) or slides (0), shape (2, n).
+        turns: Whether a joint turns (1) or not (0), shape (2, n).
+        slides: Whether a joint slides (1) or not (0), shape (2, n). One that does
+            neither is held.
         mass: Mass of the bodies [kg], shape (2, n).
         moment: Mass × centre of mass in their axes [kg m], shape (2, n, 3).
         lower: Limits [rad or m], shape (2, n).
         upper: Limits [rad or m], shape (2, n).
         sole: From the soles to the axes of the last bodies, shape (2, 4, 4).
+        yaw_free: Whether the turn of a sole about its normal is free (1), shape (2,).
         total_mass: Total mass of the robot [kg].
     """
 
     rotation: Floats
     translation: Floats
     turns: Floats
+    slides: Floats
     mass: Floats
     moment: Floats
     lower: Floats
     upper: Floats
     sole: Floats
+    yaw_free: Floats
     total_mass: float
 
 
@@ -125,7 +130,7 @@ def _launch(
     width, length = targets.shape[:2]
     types, lanes = make_com_legs(scalar, width), make_lanes(scalar, width)
     number = 2 * legs.mass.shape[1]
-    constants = np.stack([legs.turns, 1.0 - legs.turns, legs.mass], axis=-1)
+    constants = np.stack([legs.turns, legs.slides, legs.mass], axis=-1)
     limits = np.stack([legs.lower, legs.upper, np.zeros_like(legs.lower)], axis=-1)
 
     def array(values: Floats, dtype: Any) -> wp.array[Any]:
@@ -144,6 +149,7 @@ def _launch(
         )
         struct.sole_rotation = array(legs.sole[:, :3, :3], types.mat33)
         struct.sole_translation = array(legs.sole[:, :3, 3], types.vec3)
+        struct.yaw_free = array(legs.yaw_free, scalar)
         angles = wp.zeros((1, length, number), dtype=lanes.Lanes, device=device)
         results = wp.zeros((1, length, 2), dtype=lanes.Lanes3, device=device)
         inputs = [

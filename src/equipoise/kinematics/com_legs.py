@@ -1,7 +1,7 @@
 """Legs that put soles and centre of mass exactly where they should be.
 
 What CCG of [Sanliturk2024] does, by Newton's method: errors fall quadratically, legs
-may have any joints of one degree of freedom, six or more, and all points of a path are
+may have any joints of one degree of freedom, five or more, and all points of a path are
 solved in one launch.
 """
 
@@ -17,7 +17,9 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.batch import device_tree, tree_arrays
 from equipoise.kinematics.com_targets import ComSolution, ComTargets, Outcome
+from equipoise.kinematics.leg_freedom import SIDES, leg_freedom
 from equipoise.robot.anatomy.soles import placement_in_body
+from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from equipoise.kernels.leg_path import LegArrays
     from equipoise.kernels.tree import KernelAxes, TreeArrays
 
-SIDES: tuple[Side, Side] = ("left", "right")
 TOLERANCE = 1e-10
 MOST_STEPS = 40
 BASE = 1
@@ -44,7 +45,8 @@ def solve_com(
     """Return configurations whose CoM, soles and torso are where targets want them.
 
     Args:
-        robot: The robot; both legs have equally many joints, at least six.
+        robot: The robot; legs have six joints or more, or five and soles whose
+            heading is free.
         targets: Targets at n points; neighbours are taken for neighbours on a path.
         posture: Configurations of all joints but the legs', shape (nq,) or (n, nq);
             the first is where the search begins. Standing unless given.
@@ -56,8 +58,8 @@ def solve_com(
         say how far off it is.
 
     Raises:
-        EquipoiseError: If a leg has fewer than six joints, the legs differ in number,
-            or a joint of a leg neither turns nor slides.
+        EquipoiseError: If a leg has too few joints, they do not begin at the same
+            body, or a joint of a leg neither turns nor slides.
         ShapeError: If ``posture`` has a wrong shape.
     """
     from equipoise.kernels import com_legs, leg_path
@@ -70,7 +72,8 @@ def solve_com(
     tree = tree_arrays(robot)
     axes = in_kernel_axes(tree)
     pin.forwardKinematics(robot.model, robot.data, begin)
-    legs = _leg_arrays(robot, chains, tree, axes)
+    joints = _joints_of(robot, chains, begin)
+    legs = _leg_arrays(robot, chains, tree, axes, joints)
     hub = _hub(robot, chains, axes)
     upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
     attitude = targets.torso @ upright
@@ -87,14 +90,14 @@ def solve_com(
     soles = ((com_legs.LEFT_X, targets.left), (com_legs.RIGHT_X, targets.right))
     for first, pose in soles:
         rows[:, first : first + 4] = np.swapaxes(pose[:, :3, :], 1, 2)
-    columns = robot_columns(robot, chains)
-    joints = _bent(begin[columns], legs)
+    bent = _bent(joints, legs).ravel()
     found = leg_path.solve_legs(
-        legs, rows, begin[:3] + to_hub[0], joints, tolerance, max_iterations
+        legs, rows, begin[:3] + to_hub[0], bent, tolerance, max_iterations
     )
     held[:, :3] = found.base - to_hub
     held[:, 3:7] = _quaternions(attitude)
-    held[:, columns] = found.joints
+    solved = np.asarray(found.joints, dtype=np.float64).reshape(len(held), 2, -1)
+    _put_joints(robot, chains, solved, held)
     placed = found.sole_error <= tolerance
     outcome = np.where(
         placed & (found.com_error <= tolerance),
@@ -110,40 +113,48 @@ def solve_com(
     )
 
 
-def robot_columns(robot: Robot, chains: list[list[int]]) -> NDArray[np.int64]:
-    """Return where the legs' joints are in a configuration, left leg first."""
-    return np.array(
-        [robot.model.joints[body].idx_q for chain in chains for body in chain]
-    )
-
-
 def _chains(robot: Robot) -> list[list[int]]:
     """Return the bodies of both legs, from the base outwards.
 
     Raises:
-        EquipoiseError: If they cannot put a sole at any pose.
+        EquipoiseError: If one of them cannot be solved.
     """
     chains = [
         [robot.joint_id(name) for name in robot.legs[side].joints] for side in SIDES
     ]
-    left, right = (len(chain) for chain in chains)
-    if left != right or left < 6:
-        raise EquipoiseError(
-            f"{robot.name}: its legs have {left} and {right} joints; equally many are "
-            "needed, and at least six, to put a sole at any pose"
-        )
     hubs = {int(robot.model.parents[chain[0]]) for chain in chains}
     if len(hubs) > 1:
         raise EquipoiseError(f"{robot.name}: its legs do not hang on the same body")
     for chain in chains:
         for above, body in zip([*hubs, *chain], chain, strict=False):
-            joint = robot.model.joints[body]
-            if joint.nq != 1 or robot.model.parents[body] != above:
+            if robot.model.parents[body] != above:
                 raise EquipoiseError(
-                    f"{robot.name}: joint '{robot.model.names[body]}' of a leg does "
-                    "not turn or slide between limits on the joint before it"
+                    f"{robot.name}: joint '{robot.model.names[body]}' of a leg is not "
+                    "on the joint before it"
                 )
     return chains
+
+
+def _joints_of(robot: Robot, chains: list[list[int]], q: Array) -> Array:
+    """Return the joints of both legs [rad or m], shape (2, n), padded at the front."""
+    positions = joint_positions(robot, q)
+    own = np.zeros((2, max(map(len, chains))))
+    for row, chain in zip(own, chains, strict=True):
+        degrees = [robot.model.joints[body].idx_v - 6 for body in chain]
+        row[-len(chain) :] = positions[degrees]
+    return own
+
+
+def _put_joints(robot: Robot, chains: list[list[int]], joints: Array, q: Array) -> None:
+    """Write joints of both legs, shape (m, 2, n), into configurations, (m, nq)."""
+    for leg, chain in enumerate(chains):
+        for body, values in zip(chain[::-1], joints[:, leg, ::-1].T, strict=False):
+            joint = robot.model.joints[body]
+            if joint.nq == 1:
+                q[:, joint.idx_q] = values
+            else:  # continuous: (cos, sin)
+                q[:, joint.idx_q] = np.cos(values)
+                q[:, joint.idx_q + 1] = np.sin(values)
 
 
 def _hub(robot: Robot, chains: list[list[int]], axes: KernelAxes) -> Array:
@@ -171,11 +182,16 @@ def _carriers(robot: Robot, chains: list[list[int]]) -> NDArray[np.int64]:
 
 
 def _leg_arrays(
-    robot: Robot, chains: list[list[int]], tree: TreeArrays, axes: KernelAxes
+    robot: Robot,
+    chains: list[list[int]],
+    tree: TreeArrays,
+    axes: KernelAxes,
+    joints: Array,
 ) -> LegArrays:
     """Return both legs as arrays, with all that hangs on them.
 
-    Bodies are placed as the robot's workspace has them.
+    Bodies are placed as the robot's workspace has them; joints that do not place the
+    soles are held as they are there.
     """
     from equipoise.kernels.bodies import PRISMATIC
     from equipoise.kernels.leg_path import LegArrays
@@ -190,30 +206,58 @@ def _leg_arrays(
         place = data.oMi[on].actInv(data.oMi[body].act(np.array(inertia.lever)))
         mass[on] += inertia.mass
         moment[on] += inertia.mass * place
-    soles = []
-    for side, chain in zip(SIDES, chains, strict=True):
-        body, pose = placement_in_body(model, robot.soles[side])
-        if body != chain[-1]:
-            raise EquipoiseError(
-                f"{robot.name}: the {side} sole is not at the end of its leg"
-            )
-        turned = np.eye(4)
-        turned[:3] = axes.alignment[body].T @ np.asarray(pose)[:3]
-        soles.append(turned)
-    bodies = np.array(chains)
-    at_q = np.array([[model.joints[body].idx_q for body in c] for c in chains])
     in_axes = np.einsum("bij,bi->bj", axes.alignment, moment)
-    return LegArrays(
-        axes.rotation[bodies],
-        axes.translation[bodies],
-        np.where(tree.kind[bodies] == PRISMATIC, 0.0, 1.0),
-        mass[bodies],
-        in_axes[bodies],
-        model.lowerPositionLimit[at_q],
-        model.upperPositionLimit[at_q],
-        np.array(soles),
-        robot.mass,
+    count = max(map(len, chains))
+    shape = (2, count)
+    # a shorter leg begins with joints that are held and have no mass
+    legs = LegArrays(
+        rotation=np.tile(np.eye(3), (*shape, 1, 1)),
+        translation=np.zeros((*shape, 3)),
+        turns=np.zeros(shape),
+        slides=np.zeros(shape),
+        mass=np.zeros(shape),
+        moment=np.zeros((*shape, 3)),
+        lower=np.full(shape, -np.inf),
+        upper=np.full(shape, np.inf),
+        sole=np.zeros((2, 4, 4)),
+        yaw_free=np.zeros(2),
+        total_mass=robot.mass,
     )
+    for leg, (side, chain) in enumerate(zip(SIDES, chains, strict=True)):
+        freedom = leg_freedom(robot)[side]
+        legs.yaw_free[leg] = freedom.yaw_free
+        legs.sole[leg] = _sole(robot, side, chain[-1], axes)
+        for at, body in enumerate(chain, start=count - len(chain)):
+            joint = model.joints[body]
+            turn, slide = np.eye(3), np.zeros(3)
+            slides = tree.kind[body] == PRISMATIC
+            if model.names[body] in freedom.moved:
+                legs.slides[leg, at], legs.turns[leg, at] = slides, not slides
+                if joint.nq == 1:
+                    legs.lower[leg, at] = model.lowerPositionLimit[joint.idx_q]
+                    legs.upper[leg, at] = model.upperPositionLimit[joint.idx_q]
+            elif slides:
+                slide[2] = joints[leg, at]
+            else:
+                turn = pin.exp3(np.array([0.0, 0.0, joints[leg, at]]))
+            legs.rotation[leg, at] = axes.rotation[body] @ turn
+            legs.translation[leg, at] = (
+                axes.translation[body] + axes.rotation[body] @ slide
+            )
+            legs.mass[leg, at], legs.moment[leg, at] = mass[body], in_axes[body]
+    return legs
+
+
+def _sole(robot: Robot, side: Side, last: int, axes: KernelAxes) -> Array:
+    """Return the transform from a sole to the axes of the last body, (4, 4)."""
+    body, pose = placement_in_body(robot.model, robot.soles[side])
+    if body != last:
+        raise EquipoiseError(
+            f"{robot.name}: the {side} sole is not at the end of its leg"
+        )
+    turned = np.eye(4)
+    turned[:3] = axes.alignment[body].T @ np.asarray(pose)[:3]
+    return turned
 
 
 def _bent(joints: Array, legs: LegArrays) -> Array:
@@ -221,9 +265,8 @@ def _bent(joints: Array, legs: LegArrays) -> Array:
 
     A straight knee could bend either way, and may only bend one.
     """
-    lower, upper = legs.lower.ravel(), legs.upper.ravel()
-    ranged = np.isfinite(lower) & np.isfinite(upper)
-    ends = [np.where(ranged, limit, joints) for limit in (lower, upper)]
+    ranged = np.isfinite(legs.lower) & np.isfinite(legs.upper)
+    ends = [np.where(ranged, limit, joints) for limit in (legs.lower, legs.upper)]
     middle = 0.5 * (ends[0] + ends[1])
     return np.asarray(joints + BEND * (middle - joints))
 

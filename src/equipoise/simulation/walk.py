@@ -13,6 +13,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion, solve
+from equipoise.kinematics.leg_freedom import leg_freedom
 from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
@@ -186,6 +187,9 @@ def _assess(
         failed=walked,
         fell=f", after {done} of {wanted} steps {how},",
     )
+    freedoms = leg_freedom(motion.robot).values()
+    said = [text for freedom in freedoms for text in freedom.describe()]
+    results["notices"] = (*results["notices"], *said)
     solution = motion.solution
     off_plan = np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1)
     return WalkSummary(

@@ -40,13 +40,14 @@ def test_catalogue_robots_that_lack_nothing(robot: str) -> None:
     assert leg_problems(eq.load(robot)) == ()
 
 
-def test_planar_biped_lacks_ankle_roll() -> None:
-    """Muscolo's biped has ankles that pitch alone, and its warnings say so."""
+def test_planar_biped_lacks_roll_and_knees() -> None:
+    """Muscolo's biped has hips and ankles that pitch alone; its warnings say so."""
     robot = eq.load("muscolo-biped")
-    assert sorted(leg_problems(robot)) == [
-        "the left leg has no ankle roll joint",
-        "the right leg has no ankle roll joint",
-    ]
+    assert leg_problems(robot) == tuple(
+        f"the {side} leg has no {joint}"
+        for side in ("left", "right")
+        for joint in ("hip roll joint", "knee", "ankle roll joint")
+    )
     assert set(leg_problems(robot)) <= set(robot.warnings)
 
 
@@ -113,6 +114,7 @@ def test_loops_elsewhere_are_no_problem_of_legs(tmp_path: Path) -> None:
 
 
 LEG = """<body name="{s}_thigh" pos="0 {y} 0"><joint name="{s}_hip" axis="0 1 0"/>
+<joint name="{s}_hip_roll" axis="1 0 0"/>
 <geom size=".05"/><body name="{s}_shin" pos="0 0 -.4"><joint name="{s}_knee"
 axis="0 1 0"/><geom size=".05"/><site name="{s}_high"/><body name="{s}_foot"
 pos="0 0 -.4"><joint name="{s}_ankle_pitch" axis="0 1 0"/>

@@ -18,14 +18,16 @@ ANKLE_HEIGHT = 0.3
 ALONG = 0.5
 # A joint with less range than this is locked [rad].
 LOCKED = 1e-3
+ROLL, PITCH = 0, 1
 
 
 def leg_problems(robot: Robot) -> tuple[str, ...]:
     """Return what keeps a gait from being planned for a robot, a sentence each.
 
     These are a leg that is missing, loops in a leg that the model leaves open, and
-    ankle joints that a sole needs to lie flat on the ground: roll if it has a width,
-    pitch if it has a length. Whether the legs reach far enough is not looked at.
+    joints that a leg needs to lay its sole flat on the ground anywhere: roll at hip and
+    ankle if the sole has a width, pitch there and a knee if it has a length. Whether
+    the legs reach far enough is not looked at.
     """
     legs = [limb for limb in robot.limbs.values() if limb.kind == "leg"]
     problems: list[str] = []
@@ -37,7 +39,7 @@ def leg_problems(robot: Robot) -> tuple[str, ...]:
         problems += _open_loops(robot, leg)
         for side, sole in robot.soles.items():
             if side == leg.side:
-                problems += _missing_ankle_joints(robot, leg, sole)
+                problems += _missing_joints(robot, leg, sole)
     return tuple(dict.fromkeys(problems))
 
 
@@ -52,26 +54,42 @@ def _open_loops(robot: Robot, leg: Limb) -> Iterator[str]:
             )
 
 
-def _missing_ankle_joints(robot: Robot, leg: Limb, sole: Sole) -> Iterator[str]:
+def _missing_joints(robot: Robot, leg: Limb, sole: Sole) -> Iterator[str]:
     model, data = robot.model, workspace(robot.model)
     columns = pin.computeJointJacobians(model, data, robot.standing)
     ids = [robot.joint_id(joint) for joint in leg.joints]
     heights = [float(data.oMi[body].translation[2]) for body in ids]
-    axes: list[Array] = []
-    locked = []
+    # axes of the joints that move, and joints that do not, of ankle and of hip and knee
+    axes: dict[bool, list[Array]] = {True: [], False: []}
+    locked: dict[bool, list[str]] = {True: [], False: []}
+    sliding = 0
     for body, height in zip(ids, heights, strict=True):
         joint = model.joints[body]
-        if height > ANKLE_HEIGHT * heights[0]:
-            continue
+        low = height <= ANKLE_HEIGHT * heights[0]
         if joint.nq == 1 and np.ptp(_limits(model, joint)) < LOCKED:
-            locked.append(f"'{model.names[body]}'")
+            locked[low].append(f"'{model.names[body]}'")
             continue
-        axes += list(columns[3:, joint.idx_v : joint.idx_v + joint.nv].T)
+        own = columns[3:, joint.idx_v : joint.idx_v + joint.nv].T
+        sliding += not own.any()
+        axes[low] += list(own)
+
+    def but(low: bool) -> str:
+        names = ", ".join(locked[low])
+        return f" (locked by its limits: {names})" if names else ""
+
+    def along(low: bool, axis: int) -> int:
+        return sum(abs(turn[axis]) > ALONG for turn in axes[low])
+
     length, width = sole.size
-    for name, axis, extent in (("roll", 0, width), ("pitch", 1, length)):
-        if extent > 0.0 and not any(abs(turn[axis]) > ALONG for turn in axes):
-            but = f" (locked by its limits: {', '.join(locked)})" if locked else ""
-            yield f"the {leg.side} leg has no ankle {name} joint{but}"
+    if width > 0.0 and not along(False, ROLL):
+        yield f"the {leg.side} leg has no hip roll joint{but(False)}"
+    bending = along(False, PITCH) + sliding
+    if length > 0.0 and bending < 2:
+        part = "knee" if bending else "hip pitch joint and no knee"
+        yield f"the {leg.side} leg has no {part}{but(False)}"
+    for name, axis, extent in (("roll", ROLL, width), ("pitch", PITCH, length)):
+        if extent > 0.0 and not along(True, axis):
+            yield f"the {leg.side} leg has no ankle {name} joint{but(True)}"
 
 
 def _limits(model: pin.Model, joint: pin.JointModel) -> list[float]:
