@@ -102,7 +102,7 @@ def test_no_steps_are_refused(steps: int) -> None:
 
 def test_a_leg_with_too_few_joints_is_refused() -> None:
     """Robots that cannot place a sole anyhow are told so."""
-    with pytest.raises(EquipoiseError, match="at least six"):
+    with pytest.raises(EquipoiseError, match="1 moving joint; at least five"):
         fit_walk(eq.load("three-link"), 2)
 
 

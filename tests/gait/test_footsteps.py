@@ -21,6 +21,7 @@ from equipoise.gait.footsteps import (
 )
 from equipoise.gait.walks import Move, route, stairs, standing_feet, walk
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.terrain import Stairs
 
 
 def landings(footsteps: Footsteps) -> Array:
@@ -85,31 +86,31 @@ def test_mixed_moves_end_where_they_add_up() -> None:
     assert ends["left"].yaw == pytest.approx(math.pi / 2)
 
 
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("per_tread", [1, 2, 3])
 @pytest.mark.parametrize("rise", [0.1, -0.1])
-def test_stairs_put_soles_in_the_middle_of_treads(together: bool, rise: float) -> None:
-    """Every footstep is on the middle of a tread at its height, the last on the top."""
-    tread, start, ahead = 0.28, 0.5, 0.03
-    footsteps = stairs(
-        FEET,
-        rise=rise,
-        tread=tread,
-        count=3,
-        start=start,
-        longest=0.15,
-        sole_middle=ahead,
-        together=together,
-    )
+def test_stairs_put_soles_onto_treads(per_tread: int, rise: float) -> None:
+    """Whole soles are on treads at their height, one or more each, the last on top."""
+    heel, toe = -0.07, 0.13
+    sole: dict[str, float] = {"longest": 0.15, "heel": heel, "toe": toe}
+    ground = Stairs(rise, 0.28, 3, 0.5)
+    footsteps = stairs(FEET, ground, per_tread=per_tread, **sole)  # type: ignore[arg-type]
     for step in footsteps.steps:
-        middle = (step.x + ahead - start) / tread
-        stair = math.floor(middle) + 1
-        assert step.z == pytest.approx(rise * max(0, stair))
-        if stair > 0:
-            assert middle % 1.0 == pytest.approx(0.5)
+        for end in (heel, toe):
+            assert step.z == pytest.approx(float(ground.height(step.x + end, step.y)))
+    heights = [round(step.z / rise) for step in footsteps.steps]
+    assert [heights.count(n) for n in (1, 2, 3)] == [per_tread, per_tread, 2]
     for foot in footsteps.feet_at_end.values():
         assert foot.z == pytest.approx(3 * rise)
+    steps = np.diff([0.0, *(step.x for step in footsteps.steps)])
+    assert (steps[:-1] > 0.0).all()
+    if per_tread == 1:
+        assert steps.max() == pytest.approx(0.28)
+    else:
+        assert steps.max() == pytest.approx(1.1 * (toe - heel))
     with pytest.raises(EquipoiseError, match="too near"):
-        stairs(FEET, rise=rise, tread=tread, count=3, start=0.0, longest=0.15)
+        stairs(FEET, Stairs(rise, 0.28, 3, 0.1), **sole)  # type: ignore[arg-type]
+    with pytest.raises(EquipoiseError, match=r"too short: soles of 0\.200 m"):
+        stairs(FEET, Stairs(rise, 0.2, 3, 0.5), **sole)  # type: ignore[arg-type]
 
 
 def test_standing_feet_are_those_of_the_posture(robot: eq.Robot) -> None:

@@ -282,7 +282,7 @@ def test_speeds_are_checked_at_every_point() -> None:
 
 
 def test_legs_that_cannot_place_a_sole_are_refused() -> None:
-    """Legs of fewer than six joints are named with their number."""
+    """Legs of fewer than five joints are named with their number."""
     robot = eq.load("muscolo-biped")
-    with pytest.raises(EquipoiseError, match="at least six"):
+    with pytest.raises(EquipoiseError, match="2 moving joints; at least five"):
         solve(robot, plan_walk(robot, 2))

@@ -16,7 +16,7 @@ from equipoise.gait.com_plan import headroom, leg_reaches
 from equipoise.gait.footsteps import Footstep, Footsteps
 from equipoise.gait.gait import Gait
 from equipoise.gait.plan import plan_walk
-from equipoise.gait.walks import stairs, standing_feet
+from equipoise.gait.walks import standing_feet
 from equipoise.kinematics.stance import find_stance
 from equipoise.kinematics.terrain import Slope, Stairs, rough
 
@@ -99,16 +99,8 @@ def test_stairs(rise: float) -> None:
     """Up and down stairs: soles on treads, swing feet never inside a step."""
     robot = eq.load("mahru-1")
     ground = Stairs(rise, 0.32, 3, 0.4)
-    footsteps = stairs(
-        standing_feet(robot),
-        rise=rise,
-        tread=0.32,
-        count=3,
-        start=0.4,
-        longest=0.15,
-        sole_middle=0.034,
-    )
-    gait = plan_walk(robot, footsteps=footsteps, ground=ground)
+    gait = plan_walk(robot, ground=ground)
+    assert gait.footsteps.feet_at_end["left"].z == pytest.approx(3 * rise)
     assert worst_stance(robot, gait) < 1e-9
     table = gait.at(np.linspace(0.0, gait.duration, 2000))
     for side, polygon in gait.polygons.items():
@@ -178,7 +170,7 @@ def test_parameters_print_with_their_origins() -> None:
         ({"zmp_inward": 0.1}, "zmp_inward is 0.1 m, which is 0.040 m outside"),
         ({"method": "preview", "double_support": 0.0}, "double_support is too short"),
         ({"start_time": 0.1}, "the ZMP would be .* outside of the soles"),
-        ({"ground": Stairs(0.05, 5.0, 1, 0.4)}, r"step 2 \(left foot\).*edge"),
+        ({"ground": Stairs(0.05, 5.0, 1, 0.4).height}, r"step 2 \(left foot\).*edge"),
     ],
     ids=str,
 )

@@ -36,8 +36,9 @@ BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "settings", "paper")
 class GaitOptions:
     """Options of verbs that plan a walk."""
 
-    steps: Annotated[int, tyro.conf.arg(metavar="N")] = 6
-    """Number of steps; the last brings the feet together."""
+    steps: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Number of steps; the last brings the feet together. Default: 6, or as many as
+    lead over the stairs of --terrain."""
 
     length: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
     """Step length, from foot to foot [m]; negative walks backward. Default: a fraction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,9 @@ from equipoise.errors import EquipoiseError, suggest
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import DT, LONGEST_WALK, check_reached, solve, targets_of
 from equipoise.gait.parameters import GIVEN
-from equipoise.gait.plan import plan_walk
+from equipoise.gait.plan import LENGTH, leg_length, plan_walk
 from equipoise.kinematics.com_legs import solve_com
+from equipoise.kinematics.terrain import Stairs
 from equipoise.robot.anatomy.leg_problems import leg_problems
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
@@ -34,26 +36,27 @@ SLOWER = (1.0, 1.3, 1.7)
 STRONG = 0.9
 WORTH_IT = 0.9
 # A walk is tried with so many steps first.
-FEW_STEPS = 4
+FEW_STEPS, FEW_STAIRS = 4, 2
 # The true ZMP is this fraction of a sole's smaller side off its plan at most.
 ZMP_OFF = 0.15
 SHORTENED = ("length", "clearance")
 
 
 def fit_walk(
-    robot: Robot, steps: int = 6, *, adapt: bool = False, **asked: Any
+    robot: Robot, steps: int | None = None, *, adapt: bool = False, **asked: Any
 ) -> Gait:
     """Plan a walk within joint limits.
 
     As :func:`~equipoise.gait.plan.plan_walk`; where its step length and clearance are
     too much for a joint, and were not asked for, they are made smaller, and the height
     of the CoM is chosen that leaves them longest. Steps are slower where actuators are
-    too weak or too slow for the usual ones.
+    too weak or too slow for the usual ones. On stairs there are several steps on each
+    tread where one would be too long.
 
     Args:
         robot: The robot; legs have six joints or more, or five and feet whose heading
             is free.
-        steps: How many.
+        steps: How many; six unless given, and on stairs as many as lead over them.
         adapt: Whether the CoM may be lower than asked for, down to the nearest height
             that can be followed.
         asked: Options of ``plan_walk``.
@@ -71,7 +74,7 @@ def fit_walk(
     problems = leg_problems(robot)
     if problems:
         raise EquipoiseError(f"{robot.name} cannot walk: {problems[0]}")
-    if steps > MOST_STEPS:
+    if steps is not None and steps > MOST_STEPS:
         raise EquipoiseError(f"{steps} steps; at most {MOST_STEPS} are planned at once")
     best: tuple[float, Gait] | None = None
     problem: EquipoiseError | None = None
@@ -98,8 +101,32 @@ def fit_walk(
     return best[1]
 
 
-def _followed(robot: Robot, steps: int, asked: dict[str, Any], adapt: bool) -> Gait:
+def _followed(
+    robot: Robot, steps: int | None, asked: dict[str, Any], adapt: bool
+) -> Gait:
     """Return a walk that joints can follow, whatever torque and speed that takes."""
+    if not _on_stairs(asked) or asked.get("per_tread") is not None:
+        return _fitted(robot, steps, asked, adapt)
+    problem: EquipoiseError | None = None
+    usual = asked.get("length") or LENGTH * leg_length(robot)
+    many = 1 + math.ceil(asked["ground"].tread / abs(usual))
+    for per_tread in dict.fromkeys((1, 2, many)):
+        try:
+            return _fitted(robot, steps, {**asked, "per_tread": per_tread}, adapt)
+        except EquipoiseError as error:
+            problem = problem or error
+    raise problem or EquipoiseError(f"{robot.name} cannot walk")
+
+
+def _on_stairs(asked: dict[str, Any]) -> bool:
+    """Return whether footsteps are to be planned over stairs."""
+    return isinstance(asked.get("ground"), Stairs) and asked.get("footsteps") is None
+
+
+def _fitted(
+    robot: Robot, steps: int | None, asked: dict[str, Any], adapt: bool
+) -> Gait:
+    """Return a walk with lengths and heights that joints can follow."""
     usual = plan_walk(robot, steps, **asked)
     if usual.duration > LONGEST_WALK:
         raise EquipoiseError(
@@ -132,7 +159,8 @@ def _torque_fraction(robot: Robot, gait: Gait, asked: dict[str, Any]) -> float:
     """
     numbers = gait.parameters
     same = {name: getattr(numbers, name) for name in ("com_height", *SHORTENED)}
-    few = _few(robot, numbers.steps, {**asked, **same})
+    whole = _on_stairs(asked)
+    few = gait if whole else _few(robot, numbers.steps, {**asked, **same})
     torque = np.abs(solve(robot, few).joint_torque).max(axis=0)
     limits = {actuator.joint: actuator.effort_limit for actuator in robot.actuators}
     legs = robot.leg_joints
@@ -174,10 +202,15 @@ def _changed(
     return changed
 
 
-def _few(robot: Robot, steps: int, asked: dict[str, Any]) -> Gait:
-    """Return the same walk with few steps, which are tried first."""
-    few = steps if asked.get("footsteps") is not None else min(steps, FEW_STEPS)
-    return plan_walk(robot, few, **asked)
+def _few(robot: Robot, steps: int | None, asked: dict[str, Any]) -> Gait:
+    """Return the same walk with few steps or stairs, which are tried first."""
+    if _on_stairs(asked):
+        ground = asked["ground"]
+        few = replace(ground, count=min(ground.count, FEW_STAIRS))
+        return plan_walk(robot, steps, **{**asked, "ground": few})
+    if asked.get("footsteps") is not None:
+        return plan_walk(robot, steps, **asked)
+    return plan_walk(robot, min(steps or FEW_STEPS, FEW_STEPS), **asked)
 
 
 def _check(robot: Robot, gait: Gait, period: float) -> None:

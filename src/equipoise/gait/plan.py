@@ -25,9 +25,9 @@ from equipoise.gait.parameters import (
     check_number,
     walk_phases,
 )
-from equipoise.gait.walks import standing_feet, walk
+from equipoise.gait.walks import stairs, standing_feet, walk
 from equipoise.kinematics.com import com
-from equipoise.kinematics.terrain import Terrain
+from equipoise.kinematics.terrain import Stairs, Terrain
 from equipoise.robot.model import Robot
 
 # Fractions of the leg length. A step of 0.15 m for legs of 0.73 m (Unitree G1), short
@@ -42,6 +42,7 @@ START_TIME = 4.0
 HOLD = 1.5
 # Fraction of a step: time for the ZMP to go from foot to foot, and for a foot to swing.
 DOUBLE_SUPPORT = 0.25
+STEPS = 6
 UP = 2
 
 
@@ -118,7 +119,7 @@ METHODS: tuple[Method, ...] = ("lipm", "preview")
 
 def plan_walk(
     robot: Robot,
-    steps: int = 6,
+    steps: int | None = None,
     *,
     length: float | None = None,
     width: float | None = None,
@@ -136,6 +137,7 @@ def plan_walk(
     first: str = "right",
     method: str = "lipm",
     ground: Terrain | Height | None = None,
+    per_tread: int = 1,
     footsteps: Footsteps | None = None,
 ) -> Gait:
     """Plan a walk; what is not given is chosen to fit the robot.
@@ -145,7 +147,8 @@ def plan_walk(
 
     Args:
         robot: The robot; it needs two legs with soles.
-        steps: How many; the last of two or more brings the feet together.
+        steps: How many; the last of two or more brings the feet together. Six unless
+            given; on stairs, as many as lead over them.
         length: Step length, from foot to foot [m]; negative goes backward.
         width: Distance of the sole frames, side by side [m].
         height: Height of each step above the one before [m].
@@ -163,7 +166,9 @@ def plan_walk(
         first: The foot that swings first.
         method: ``"lipm"`` (closed form) or ``"preview"`` (preview control).
         ground: Height of the ground at x and y, a function or an object with a method
-            ``height``; footsteps are laid onto it. Level unless given.
+            ``height``; footsteps are laid onto it. Level unless given. On ``Stairs``
+            they lead over all of them.
+        per_tread: How many steps are made on each tread of stairs.
         footsteps: Where to step, in place of steps, length, width, height, turn,
             sideways and first.
 
@@ -179,9 +184,28 @@ def plan_walk(
             f"unknown method '{method}'{suggest(str(method), METHODS)}; "
             f"methods are: {', '.join(METHODS)}"
         )
+    polygons = {side: robot.soles[side].polygon_in_sole for side in SIDES}
+    if isinstance(ground, Stairs) and footsteps is None:
+        asked = {"steps": steps, "height": height, "turn": turn, "sideways": sideways}
+        for name, value in asked.items():
+            if value:
+                raise EquipoiseError(
+                    f"{name} cannot be chosen on stairs: footsteps lead straight over "
+                    "all of them"
+                )
+        footsteps = stairs(
+            standing_feet(robot, width),
+            ground,
+            longest=abs(length or LENGTH * leg_length(robot)),
+            heel=min(float(polygon[:, 0].min()) for polygon in polygons.values()),
+            toe=max(float(polygon[:, 0].max()) for polygon in polygons.values()),
+            per_tread=per_tread,
+            first=first,
+        )
+    count = STEPS if steps is None else steps
     parameters = complete(
         robot,
-        steps=steps if footsteps is None else len(footsteps.steps),
+        steps=count if footsteps is None else len(footsteps.steps),
         length=length,
         sideways=sideways,
         turn=turn,
@@ -199,7 +223,6 @@ def plan_walk(
         method="lipm" if method == "lipm" else "preview",
         footsteps=footsteps,
     )
-    polygons = {side: robot.soles[side].polygon_in_sole for side in SIDES}
     planned = footsteps or _steady_walk(robot, parameters)
     surface = None if ground is None else height_function(ground)
     if surface is not None:

@@ -1,4 +1,4 @@
-"""Footsteps of walks: forward, backward, sideways, turning, mixed."""
+"""Footsteps of walks: forward, backward, sideways, turning, mixed, over stairs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.footsteps import Footstep, Footsteps, check_side, other
 from equipoise.gait.parameters import check_number
 from equipoise.kinematics.stance import sole_pose
+from equipoise.kinematics.terrain import Stairs
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -165,52 +166,67 @@ def _put(
     )
 
 
+# Soles stay this fraction of their length away from the edges of a tread.
+EDGE = 0.05
+
+
 def stairs(
     feet: Mapping[Side, Footstep],
+    ground: Stairs,
     *,
-    rise: float,
-    tread: float,
-    count: int,
-    start: float,
     longest: float,
-    sole_middle: float = 0.0,
+    heel: float,
+    toe: float,
+    per_tread: int = 1,
     first: str = "right",
-    together: bool = True,
 ) -> Footsteps:
     """Return the footsteps up or down stairs that go along +x.
 
-    The walk goes up to the stairs with equal steps, then puts soles on the middle of
-    the treads.
+    The walk goes up to the stairs with equal steps. A single step on a tread is in its
+    middle; of several the first has its heel and the last its toe near an edge.
 
     Args:
         feet: Where they stand at the start, heading along +x.
-        rise: Height of a stair [m]; negative goes down.
-        tread: Depth of a stair [m].
-        count: How many stairs; the landing counts as the last.
-        start: Where the first riser is, along x [m].
+        ground: The stairs.
         longest: Longest step on the way to the stairs [m].
-        sole_middle: How far the middle of a sole is ahead of its frame [m].
+        heel: Where soles begin along x, in their frames [m].
+        toe: Where they end [m].
+        per_tread: How many steps are made on each tread.
         first: The foot that swings first.
-        together: Whether both feet stand on each stair; else each foot goes on to
-            the stair after the other's.
 
     Raises:
-        EquipoiseError: If the stairs begin behind the feet, or for bad numbers.
+        EquipoiseError: If feet stand on the stairs at the start, treads are too short
+            for a sole, or for bad numbers.
     """
-    check_number("tread", tread, "m", above=0.0)
     check_number("longest", longest, "m", above=0.0)
-    x = float(np.mean([foot.x for foot in feet.values()]))
-    way = start - tread / 2.0 - sole_middle - x
-    if way < -1e-9:
+    tread, margin = ground.tread, EDGE * (toe - heel)
+    shortest = toe - heel + 2.0 * margin
+    if tread < shortest:
         raise EquipoiseError(
-            f"stairs that begin at x = {start:g} m are too near: feet in the middle of "
-            f"a tread before them would stand {-way:.3f} m behind the start"
+            f"treads of {tread:g} m are too short: soles of {toe - heel:.3f} m need "
+            f"{shortest:.3f} m"
         )
-    approach = math.ceil(way / longest - 1e-9)
-    moves = [Move(length=way / approach)] * approach
-    stair = Move(length=tread, rise=rise)
-    if together:
-        beside = Move()
-        moves += [beside] * (approach > 0) + [stair, beside] * count
-        return route(feet, moves, first, close=False)
-    return route(feet, moves + [stair] * count, first)
+    x = float(np.mean([foot.x for foot in feet.values()]))
+    if x + toe > ground.start:
+        raise EquipoiseError(
+            f"the stairs begin at x = {ground.start:g} m, too near: the toes stand at "
+            f"x = {x + toe:.3f} m"
+        )
+    on_tread = np.array([(tread - heel - toe) / 2.0])
+    if per_tread > 1:
+        on_tread = np.linspace(margin - heel, tread - margin - toe, per_tread)
+    before = max(x, ground.start + float(on_tread[-1]) - tread)
+    approach = math.ceil((before - x) / longest - 1e-9)
+    places = list(np.linspace(x, before, approach + 1)[1:])
+    rises = [0.0] * approach
+    for stair in range(ground.count):
+        landing = stair == ground.count - 1
+        on_this = on_tread[:1] if landing else on_tread
+        places += list(ground.start + stair * tread + on_this)
+        rises += [ground.rise] + [0.0] * (len(on_this) - 1)
+    lengths = np.diff([x, *places])
+    moves = [
+        Move(length=float(length), rise=rise)
+        for length, rise in zip(lengths, rises, strict=True)
+    ]
+    return route(feet, moves, first)

@@ -95,8 +95,9 @@ def _freedom(robot: Robot, side: Side, leg: Limb) -> LegFreedom:
     needed = POSE_BUT_YAW if yaw_free else POSE
     if len(moved) < needed:
         raise EquipoiseError(
-            f"{robot.name}: the {side} leg has {len(moved)} joints that move; at least "
-            "five are needed to put a sole flat on the ground"
+            f"{robot.name}: the {side} leg has {len(moved)} moving joint"
+            f"{'s' * (len(moved) != 1)}; at least five are needed to lay a sole flat "
+            "on the ground"
         )
     if yaw_free:
         jacobians = np.delete(jacobians, YAW_ROW, axis=1)

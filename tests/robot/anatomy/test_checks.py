@@ -55,9 +55,12 @@ def changed(old: str, new: str, count: int = 1) -> str:
 def test_good_robot_has_no_warnings(tmp_path: Path) -> None:
     """A symmetric, physical robot gives nothing to warn of."""
     assert warnings_of(Biped().urdf(), tmp_path) == ""
-    lacking = "the {} leg has no ankle roll joint"
-    expected = "; ".join(lacking.format(side) for side in ("left", "right"))
-    assert warnings_of(ROBOT, tmp_path) == expected
+    lacking = [
+        f"the {side} leg has no {joint}"
+        for side in ("left", "right")
+        for joint in ("hip roll joint", "knee", "ankle roll joint")
+    ]
+    assert warnings_of(ROBOT, tmp_path) == "; ".join(lacking)
 
 
 @pytest.mark.parametrize(
