@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.walks`` prints Markdown: twelve steps with servo actuators, open
 loop. ``--directions`` walks two of the robots forward, backward, sideways, turning and
-on slopes instead.
+on slopes instead, ``--stairs`` up and down stairs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import equipoise as eq
-from equipoise.kinematics.terrain import Slope, Terrain
+from equipoise.kinematics.terrain import Slope, Stairs, Terrain
 from equipoise.simulation.simulate import ENGINES
+from equipoise.simulation.terrain_names import TREAD_PER_SOLE, terrain_named
 
 STEPS = 12
 CATALOGUE = ("humanoid", "mahru-1", "itu-biped")
@@ -26,6 +27,8 @@ EXAMPLE_ROBOTS = {
     "TALOS": "talos_data/robots/talos_reduced.urdf",
     "Romeo": "romeo_description/urdf/romeo.urdf",
 }
+RISES = (0.05, -0.05, 0.08, -0.08, 0.1, -0.1, 0.12, -0.12)
+STAIRS = 4
 SIDE = 0.075
 TURN = math.radians(10.0)
 DIRECTIONS: tuple[tuple[str, dict[str, Any], Terrain | None], ...] = (
@@ -44,7 +47,17 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.walks")
     parser.add_argument("--directions", action="store_true", help="many directions")
+    parser.add_argument("--stairs", action="store_true", help="up and down stairs")
     options = parser.parse_args()
+    if options.stairs:
+        for name, path in robots():
+            if name in ("humanoid", "G1"):
+                robot = eq.load(path)
+                tread = TREAD_PER_SOLE * robot.soles["left"].size[0]
+                for rise in RISES:
+                    ground = terrain_named(f"stairs:{rise},{tread},{STAIRS}", robot)
+                    row(f"{name}, {ground.describe()}", robot, {}, ground)
+        return
     if options.directions:
         for name, path in robots():
             if name in ("humanoid", "G1"):
@@ -76,9 +89,12 @@ def row(
     name: str, robot: eq.Robot, asked: dict[str, Any], ground: Terrain | None
 ) -> None:
     """Print how one walk went in each engine."""
+    stairs = isinstance(ground, Stairs)
     more = {} if ground is None else {"ground": ground}
     try:
-        motion = eq.solve(robot, eq.fit_walk(robot, STEPS, **asked, **more))
+        motion = eq.solve(
+            robot, eq.fit_walk(robot, None if stairs else STEPS, **asked, **more)
+        )
     except eq.EquipoiseError as error:
         print(f"| {name} | {error} | |", flush=True)
         return

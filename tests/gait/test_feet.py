@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Array
-from equipoise.gait.feet import PROFILES, Height, Swing, footprint, plan_swing
+from equipoise.gait.feet import (
+    PROFILES,
+    FootMotion,
+    Height,
+    Swing,
+    footprint,
+    plan_swing,
+)
 from equipoise.gait.footsteps import (
     Footstep,
     sole_accelerations,
@@ -34,21 +42,51 @@ feet = st.builds(
 )
 
 
-@given(feet, feet, st.floats(0.3, 1.5), st.sampled_from(PROFILES))
+@given(feet, feet, st.floats(0.3, 1.5), st.sampled_from(PROFILES), st.booleans())
 def test_swings_are_twice_continuously_differentiable(
-    start: Footstep, end: Footstep, duration: float, profile: tuple[float, float]
+    start: Footstep,
+    end: Footstep,
+    duration: float,
+    profile: tuple[float, float],
+    on_toe: bool,
 ) -> None:
     """Rates and accelerations are derivatives everywhere and have no jumps."""
     apex = max(start.z, end.z) + CLEARANCE
     swing = Swing(start, end, 0.7, 0.7 + duration, apex, *profile)
     step = duration / 4000.0
-    table = swing.at(np.arange(0.7 - 10 * step, 0.7 + duration + 10 * step, step))
+    first, last = 0.7 - 10 * step, 0.7 + duration + 10 * step
+    if on_toe:
+        around = 0.1 * duration
+        swing = replace(swing, pitch=0.4, toe=0.1, heel_off=around, heel_down=around)
+        first, last = first - around, last + around
+    table = swing.at(np.arange(first, last, step))
     for values, rates in itertools.pairwise(table):
         slope = (values[2:] - values[:-2]) / (2 * step)
         change = np.abs(np.diff(rates, axis=0)).max()
         np.testing.assert_allclose(rates[1:-1], slope, atol=change + 1e-12)
     jumps = np.abs(np.diff(table.accelerations, axis=0)).max()
     assert jumps < 0.02 * max(np.abs(table.accelerations).max(), 1e-9)
+
+
+def test_feet_turn_about_their_toes() -> None:
+    """The toe's edge stands still while the heel rises, and while it comes down."""
+    start, end = Footstep("left", 0.0, 0.1), Footstep("left", 0.3, 0.1, z=-0.1)
+    flat = plan_swing(start, end, 1.0, 1.6, CLEARANCE, SOLE)
+    swing = plan_swing(
+        start, end, 1.0, 1.6, CLEARANCE, SOLE, pitch=0.4, heel_off=0.1, heel_down=0.1
+    )
+    toe = np.array([SOLE[:, 0].max(), 0.0, 0.0, 1.0])
+    times = np.linspace(0.8, 1.8, 501)
+    paths = [sole_transforms(s.at(times).coordinates) @ toe for s in (flat, swing)]
+    np.testing.assert_allclose(paths[0], paths[1], atol=1e-12)
+    pitch = swing.at(times).coordinates[:, 4]
+    up = pitch > 1e-6
+    assert 0.39 < pitch.max() <= 0.4 + 1e-12
+    assert 0.9 < times[up][0] < 0.93
+    assert 1.67 < times[up][-1] < 1.7
+    foot = FootMotion(start, (swing,))
+    assert not foot.on_toe(np.array([0.89, 1.3, 1.71])).any()
+    assert foot.on_toe(np.array([0.95, 1.65])).all()
 
 
 @given(feet, feet, st.sampled_from(PROFILES))

@@ -114,9 +114,9 @@ def check_zmp(gait: Gait) -> None:
     """
     if min(len(polygon) for polygon in gait.polygons.values()) < 3:
         return
-    for phase in gait.phases:
-        times = phase.start + phase.duration * WITHIN
-        margin = float(gait.zmp_margin(times).min())
+    times = [phase.start + phase.duration * WITHIN for phase in gait.phases]
+    margins = gait.zmp_margin(np.concatenate(times)).reshape(len(times), -1)
+    for phase, margin in zip(gait.phases, margins.min(axis=1), strict=True):
         if margin < 0.0:
             raise EquipoiseError(
                 f"the ZMP would be {-margin:.3f} m outside of the soles between "

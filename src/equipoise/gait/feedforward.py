@@ -49,8 +49,8 @@ def feedforward_torques(
         acceleration: Derivatives of v, shape (n, nv).
         support: Which soles may carry, index into
             :data:`~equipoise.gait.parameters.SUPPORTS`, shape (n,).
-        pressed_in_sole: Where each sole is pressed in single support, in its frame
-            [m], shape (2,) each; the middle of its corners unless given.
+        pressed_in_sole: Where each sole is pressed while it carries, in its frame [m],
+            shape (2,) or (n, 2) each; the middle of its corners unless given.
     """
     model, data = robot.model, robot.model.createData()
     needed = np.array(
@@ -65,8 +65,9 @@ def feedforward_torques(
         local = sole.polygon_in_sole.mean(axis=0)
         if pressed_in_sole is not None and side in pressed_in_sole:
             local = pressed_in_sole[side]
-        points[side] = sole_pose(robot, q, side) @ np.append(local, [0.0, 1.0])
-        points[side] = points[side][:, :3]
+        pose = sole_pose(robot, q, side)
+        rows = np.broadcast_to(local, (len(q), 2))
+        points[side] = np.einsum("nij,nj->ni", pose[:, :3, :2], rows) + pose[:, :3, 3]
     fractions = _shared_load(points, support, force, moment)
     rest = moment - sum(
         np.cross(points[side], fraction[:, None] * force)

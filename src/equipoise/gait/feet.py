@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
@@ -123,6 +123,8 @@ def _laid(
 PROFILES = ((0.5, 0.1), (0.45, 0.15), (0.4, 0.2), (0.35, 0.25), (0.3, 0.3))
 # Over an edge, each point of the sole keeps this fraction of the clearance.
 EDGE_FRACTION = 0.3
+# A foot that turns about its toe is turned most after this fraction of the swing.
+HEEL_HIGHEST = 0.3
 SAMPLES = 61
 
 
@@ -152,6 +154,11 @@ class Swing:
         apex: Height of the sole frame at its highest [m].
         rising: Fraction of the time for going up, and for coming down.
         waiting: Fraction of the time before the foot goes forward, and after.
+        pitch: How far the foot turns about its toe, heel up, at most [rad].
+        toe: How far the toe is ahead of the sole frame [m]; it moves as if the foot
+            did not turn.
+        heel_off: Time before lift-off at which the heel begins to rise [s].
+        heel_down: Time after touch-down at which the heel is down [s].
     """
 
     start: Footstep
@@ -161,6 +168,10 @@ class Swing:
     apex: float
     rising: float = PROFILES[0][0]
     waiting: float = PROFILES[0][1]
+    pitch: float = 0.0
+    toe: float = 0.0
+    heel_off: float = 0.0
+    heel_down: float = 0.0
 
     def at(self, times: Array) -> FootTable:
         """Return the foot at times [s], shape (n,); at rest before and after."""
@@ -177,10 +188,36 @@ class Swing:
             values[:, 2] = up[order] * (self.apex - self.start.z)
             values[:, 2] += down[order] * (self.end.z - self.apex)
             tables.append(values)
+        if self.pitch:
+            self._raise_heel(times, tables)
         tables[0] += first
         # both ends exactly as they are, whatever rounding does in between
-        tables[0][fraction == 1.0] = last
+        tables[0][times >= self.touch_down + self.heel_down] = last
         return FootTable(*tables)
+
+    def _raise_heel(self, times: Array, tables: list[Array]) -> None:
+        """Add a turn about the toe to coordinates and their derivatives, in place."""
+        begin = self.lift_off - self.heel_off
+        highest = self.lift_off + HEEL_HIGHEST * (self.touch_down - self.lift_off)
+        end = self.touch_down + self.heel_down
+        turns_back = self.touch_down - self.heel_down if self.heel_down else highest
+        rising, falling = highest - begin, end - turns_back
+        up = _quintic((times - begin) / rising, rising)
+        down = _quintic((times - turns_back) / falling, falling)
+        angle, rate, change = (
+            self.pitch * (u - d) for u, d in zip(up, down, strict=True)
+        )
+        level = self.start.pitch
+        s, c = self.toe * np.sin(level + angle), self.toe * np.cos(level + angle)
+        forward = (self.toe * np.cos(level) - c, s * rate, s * change + c * rate**2)
+        upward = (s - self.toe * np.sin(level), c * rate, c * change - s * rate**2)
+        along = np.cos(self.start.yaw), np.sin(self.start.yaw)
+        for values, turn, x, z in zip(
+            tables, (angle, rate, change), forward, upward, strict=True
+        ):
+            values[:, :2] += x[:, None] * np.array(along)
+            values[:, 2] += z
+            values[:, 4] += turn
 
 
 def plan_swing(
@@ -191,6 +228,9 @@ def plan_swing(
     clearance: float,
     polygon: Array,
     height: Height | None = None,
+    pitch: float = 0.0,
+    heel_off: float = 0.0,
+    heel_down: float = 0.0,
 ) -> Swing:
     """Return a swing that clears the ground.
 
@@ -204,10 +244,21 @@ def plan_swing(
         polygon: Corners of the sole in its frame [m], shape (k, 2).
         height: Height of the ground at x and y; None if it is level or only known
             under the footsteps.
+        pitch: How far the foot turns about its toe, heel up [rad].
+        heel_off: Time before lift-off at which the heel begins to rise [s].
+        heel_down: Time after touch-down at which the heel is down [s].
     """
     ends = max(start.z, end.z)
+    level = Swing(start, end, lift_off, touch_down, ends + clearance)
+    turned = replace(
+        level,
+        pitch=pitch,
+        toe=float(polygon[:, 0].max()),
+        heel_off=heel_off,
+        heel_down=heel_down,
+    )
     if height is None:
-        return Swing(start, end, lift_off, touch_down, ends + clearance)
+        return turned
     times = np.linspace(lift_off, touch_down, SAMPLES)
     sole = footprint(polygon)
     points = np.hstack([sole, np.zeros((len(sole), 1)), np.ones((len(sole), 1))])
@@ -219,12 +270,13 @@ def plan_swing(
         return placed[..., 2] - ground, path[:, 2, None] - placed[..., 2] + ground
 
     # what the sole frame's height must be for no point to be in the ground
-    _, needed = above_ground(Swing(start, end, lift_off, touch_down, ends + clearance))
+    _, needed = above_ground(level)
     apex = max(ends, float(np.max(needed, initial=-np.inf))) + clearance
     for rising, waiting in PROFILES:
-        swing = Swing(start, end, lift_off, touch_down, apex, rising, waiting)
+        flat = replace(level, apex=apex, rising=rising, waiting=waiting)
+        path = flat.at(times).coordinates[:, 2]
+        swing = replace(turned, apex=apex, rising=rising, waiting=waiting)
         gap, _ = above_ground(swing)
-        path = swing.at(times).coordinates[:, 2]
         first_half = times <= (lift_off + touch_down) / 2.0
         lifted = path - np.where(first_half, start.z, end.z)
         sunk = max(0.0, float(-np.minimum(gap[0].min(), gap[-1].min())))
@@ -256,16 +308,29 @@ class FootMotion:
     start: Footstep
     swings: tuple[Swing, ...]
 
+    def on_toe(self, times: Array) -> NDArray[np.bool_]:
+        """Return when the heel is up while the toe still stands, shape (n,)."""
+        found = np.zeros(len(times), dtype=bool)
+        for swing in self.swings:
+            if swing.pitch:
+                begin = swing.lift_off - swing.heel_off
+                end = swing.touch_down + swing.heel_down
+                found |= (times > begin) & (times <= swing.lift_off)
+                found |= (times >= swing.touch_down) & (times < end)
+        return found
+
     def at(self, times: Array) -> FootTable:
         """Return the foot at times [s], shape (n,)."""
         rest = np.zeros((len(times), 6))
         table = FootTable(
             np.tile(self.start.coordinates, (len(times), 1)), rest, rest.copy()
         )
-        for swing in self.swings:
-            later = times >= swing.lift_off
-            for whole, part in zip(table, swing.at(times[later]), strict=True):
-                whole[later] = part
+        starts = [swing.lift_off - swing.heel_off for swing in self.swings]
+        latest = np.searchsorted(starts, times, side="right")
+        for number, swing in enumerate(self.swings, start=1):
+            during = latest == number
+            for whole, part in zip(table, swing.at(times[during]), strict=True):
+                whole[during] = part
         return table
 
 
@@ -275,6 +340,9 @@ def plan_feet(
     clearance: float,
     polygons: Mapping[Side, Array],
     height: Height | None = None,
+    pitch: float = 0.0,
+    heel_off: float = 0.0,
+    toe_first: float = 0.0,
 ) -> dict[Side, FootMotion]:
     """Return the motion of both feet.
 
@@ -284,9 +352,15 @@ def plan_feet(
         clearance: Above the higher of both ends and the ground between [m].
         polygons: Corners of the soles in their frames [m], shape (k, 2) each.
         height: Height of the ground [m] at x and y [m], if known.
+        pitch: How far swing feet turn about their toes, heel up [rad].
+        heel_off: Fraction of the double support before a swing in which the heel
+            begins to rise; not before the first swing.
+        toe_first: Fraction of the double support after a swing to lower ground in
+            which the heel comes down; not after the last swing.
     """
     swings: dict[Side, list[Swing]] = {"left": [], "right": []}
     times = {phase.step: phase for phase in phases if phase.kind == "swing"}
+    double = {phase.step: phase.duration for phase in phases if phase.kind == "double"}
     for stride in footsteps.strides:
         side, phase = stride.end.side, times[stride.number]
         swings[side].append(
@@ -298,12 +372,19 @@ def plan_feet(
                 clearance,
                 polygons[side],
                 height,
+                pitch,
+                heel_off * double.get(stride.number - 1, 0.0),
+                toe_first * double.get(stride.number, 0.0) * _goes_down(stride),
             )
         )
     return {
         side: FootMotion(footsteps.feet[side], tuple(done))
         for side, done in swings.items()
     }
+
+
+def _goes_down(stride: Stride) -> bool:
+    return bool(stride.end.z < stride.support.z - TOLERANCE)
 
 
 # Points of a swing at which the feet must be apart, and what is rounding [m].
@@ -328,14 +409,12 @@ def check_feet_apart(
         done[side] += 1
         path = swing.at(np.linspace(swing.lift_off, swing.touch_down, PASSING_SAMPLES))
         standing = _placed(polygons[stride.support.side], stride.support.coordinates)
-        gaps = [
-            separation(_placed(polygons[side], row), standing)
-            for row in path.coordinates
-        ]
-        if min(gaps) < -TOLERANCE:
+        passing = _placed(polygons[side], path.coordinates)
+        gap = float(separation(passing, standing).min())
+        if gap < -TOLERANCE:
             raise EquipoiseError(
                 f"step {stride.number}: the {side} foot would come onto the other one "
-                f"(soles overlap by {-min(gaps):.3f} m)"
+                f"(soles overlap by {-gap:.3f} m)"
             )
         if _lateral_distance(stride) < -TOLERANCE:
             raise EquipoiseError(
@@ -344,33 +423,41 @@ def check_feet_apart(
             )
 
 
-def separation(first: Array, second: Array) -> float:
+def separation(first: Array, second: Array) -> Array:
     """Return how far convex polygons are apart along the best line between them [m].
 
     Never more than their distance; negative if they overlap, by how much one would
     have to move. Points and segments overlap nothing.
 
     Args:
-        first: Corners, shape (k, 2).
+        first: Corners, shape (k, 2), or of n polygons, shape (n, k, 2).
         second: Corners, shape (m, 2).
+
+    Returns:
+        Shape () or (n,).
     """
-    best = -np.inf
-    for polygon in (first, second):
-        edges = np.roll(polygon, -1, axis=0) - polygon
-        lengths = np.linalg.norm(edges, axis=1)
-        edges = edges[lengths > 0.0] / lengths[lengths > 0.0, None]
-        normals = np.column_stack([edges[:, 1], -edges[:, 0]])
-        for normal in np.vstack([normals, -normals]):
-            gap = float((second @ normal).min() - (first @ normal).max())
-            best = max(best, gap)
-    return best if np.isfinite(best) else 0.0
+    other = np.broadcast_to(second, (*first.shape[:-2], *second.shape))
+    best = np.full(first.shape[:-2], -np.inf)
+    for polygon in (first, other):
+        edges = np.roll(polygon, -1, axis=-2) - polygon
+        lengths = np.linalg.norm(edges, axis=-1, keepdims=True)
+        known = lengths > 0.0
+        edges = np.divide(edges, lengths, out=np.zeros_like(edges), where=known)
+        normals = np.stack([edges[..., 1], -edges[..., 0]], axis=-2)
+        near, far = first @ normals, other @ normals  # corners × edges
+        gaps = np.maximum(
+            far.min(axis=-2) - near.max(axis=-2), near.min(axis=-2) - far.max(axis=-2)
+        )
+        gaps = np.where(known[..., 0], gaps, -np.inf)
+        best = np.maximum(best, gaps.max(axis=-1, initial=-np.inf))
+    return np.where(np.isfinite(best), best, 0.0)
 
 
 def _placed(polygon: Array, coordinates: Array) -> Array:
-    """Return a sole's corners seen from above [m], shape (k, 2)."""
-    c, s = np.cos(coordinates[3]), np.sin(coordinates[3])
-    placed = polygon @ np.array([[c, s], [-s, c]]) + coordinates[:2]
-    return np.asarray(placed)
+    """Return a sole's corners seen from above [m], shape (…, k, 2)."""
+    c, s = np.cos(coordinates[..., 3]), np.sin(coordinates[..., 3])
+    turn = np.stack([np.stack([c, s], -1), np.stack([-s, c], -1)], -2)
+    return np.asarray(polygon @ turn + coordinates[..., None, :2])
 
 
 def _lateral_distance(stride: Stride) -> float:

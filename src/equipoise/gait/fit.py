@@ -22,7 +22,7 @@ from equipoise.robot.model import Robot
 
 # What is not given is shortened to these fractions, one after the other, until joints
 # can follow.
-FRACTIONS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
+FRACTIONS: tuple[float, ...] = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3)
 # A CoM whose height is free is tried at these fractions of it, where the first leaves
 # steps shorter than they could be; one that was asked for, if it may be adapted, at
 # those below one.
@@ -35,6 +35,23 @@ MOST_STEPS = 300
 SLOWER = (1.0, 1.3, 1.7)
 STRONG = 0.9
 WORTH_IT = 0.9
+# Where ankles bend too little for flat feet: heels that rise in swing; or slower steps
+# from toe to toe, narrower and with the hips farther back. Step time and width are
+# fractions of the usual ones.
+STYLES: tuple[dict[str, float], ...] = (
+    {},
+    {"swing_pitch": 0.3},
+    {
+        "swing_pitch": 0.3,
+        "heel_off": 0.45,
+        "toe_first": 0.45,
+        "torso_pitch": 0.2,
+        "double_support": 0.35,
+        "step_time": 1.3,
+        "width": 0.85,
+    },
+)
+OF_THE_USUAL = ("step_time", "width")
 # A walk is tried with so many steps first.
 FEW_STEPS, FEW_STAIRS = 4, 2
 # The true ZMP is this fraction of a sole's smaller side off its plan at most.
@@ -83,11 +100,14 @@ def fit_walk(
         if slower > 1.0:
             usual = plan_walk(robot, 2).parameters.step_time
             slow["step_time"] = round(slower * usual, 2)
+        gait = None
         try:
             gait = _followed(robot, steps, slow, adapt)
             torque = _torque_fraction(robot, gait, slow)
         except EquipoiseError as error:
             problem = problem or error
+            if gait is None and _on_stairs(asked):
+                break  # slower steps were tried among the styles
             continue
         if slower > 1.0:
             why = f"{slower:g} of the default, as actuators are weak or slow"
@@ -105,17 +125,42 @@ def _followed(
     robot: Robot, steps: int | None, asked: dict[str, Any], adapt: bool
 ) -> Gait:
     """Return a walk that joints can follow, whatever torque and speed that takes."""
-    if not _on_stairs(asked) or asked.get("per_tread") is not None:
-        return _fitted(robot, steps, asked, adapt)
     problem: EquipoiseError | None = None
-    usual = asked.get("length") or LENGTH * leg_length(robot)
-    many = 1 + math.ceil(asked["ground"].tread / abs(usual))
-    for per_tread in dict.fromkeys((1, 2, many)):
-        try:
-            return _fitted(robot, steps, {**asked, "per_tread": per_tread}, adapt)
-        except EquipoiseError as error:
-            problem = problem or error
+    for style in STYLES:
+        if any(asked.get(name) for name in style if name not in OF_THE_USUAL):
+            continue
+        chosen = _numbers_of(robot, style, asked)
+        for per_tread in _per_tread(robot, asked):
+            try:
+                gait = _fitted(robot, steps, {**asked, **chosen, **per_tread}, adapt)
+            except EquipoiseError as error:
+                problem = problem or error
+                continue
+            return _with_origins(gait, dict.fromkeys(chosen, "ankles bend too little"))
     raise problem or EquipoiseError(f"{robot.name} cannot walk")
+
+
+def _numbers_of(
+    robot: Robot, style: dict[str, float], asked: dict[str, Any]
+) -> dict[str, float]:
+    """Return the numbers of a style that were not asked for."""
+    usual = plan_walk(robot, 2).parameters
+    scale = {name: getattr(usual, name) for name in OF_THE_USUAL}
+    return {
+        name: round(value * scale.get(name, 1.0), 3)
+        for name, value in style.items()
+        if asked.get(name) is None
+    }
+
+
+def _per_tread(robot: Robot, asked: dict[str, Any]) -> list[dict[str, int]]:
+    """Return how many steps on each tread of stairs to try, one after the other."""
+    if not _on_stairs(asked) or asked.get("per_tread") is not None:
+        return [{}]
+    usual = asked.get("length") or LENGTH * leg_length(robot)
+    room = asked["ground"].tread - robot.soles["left"].size[0]
+    many = 1 + math.ceil(max(0.0, room) / abs(usual))
+    return [{"per_tread": number} for number in sorted({1, 2, 3, max(3, many)})]
 
 
 def _on_stairs(asked: dict[str, Any]) -> bool:
@@ -142,7 +187,7 @@ def _fitted(
             _check(robot, few, ROUGHLY)
             gait = plan_walk(robot, steps, **now) if changed else usual
             _check(robot, gait, FINELY)
-            if "com_height" in changed or fraction < 1.0:
+            if "com_height" in changed or fraction < 1.0 or _on_stairs(asked):
                 _check_zmp(robot, few)
         except EquipoiseError as error:
             problem = problem or error
@@ -158,7 +203,8 @@ def _torque_fraction(robot: Robot, gait: Gait, asked: dict[str, Any]) -> float:
         EquipoiseError: If a joint would be faster than it can be.
     """
     numbers = gait.parameters
-    same = {name: getattr(numbers, name) for name in ("com_height", *SHORTENED)}
+    chosen = ("com_height", *SHORTENED, *STYLES[-1])
+    same = {name: getattr(numbers, name) for name in chosen}
     whole = _on_stairs(asked)
     few = gait if whole else _few(robot, numbers.steps, {**asked, **same})
     torque = np.abs(solve(robot, few).joint_torque).max(axis=0)
@@ -179,6 +225,8 @@ def _choices(asked: dict[str, Any], adapt: bool) -> list[tuple[float, float]]:
     Where the height is free the longest steps come first, else the nearest height.
     """
     fractions = FRACTIONS if any(asked.get(n) is None for n in SHORTENED) else (1.0,)
+    if _on_stairs(asked):  # only the clearance
+        fractions = fractions[::2]
     if asked.get("com_height") is None and asked.get("footsteps") is None:
         return [(fraction, height) for fraction in fractions for height in HEIGHTS]
     heights = [height for height in HEIGHTS if height <= 1.0] if adapt else [1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -22,7 +23,7 @@ from equipoise.gait.footsteps import (
 )
 from equipoise.gait.lipm import ComMotion, CorrectedMotion, at_rest_at_both_ends
 from equipoise.gait.parameters import SUPPORTS, GaitParameters, Phase
-from equipoise.gait.zmp import support_polygons, zmp_margins
+from equipoise.gait.zmp import TOE_EDGE, support_polygons, zmp_margins
 from equipoise.notebook import html_table
 from equipoise.robot.parts import Side
 
@@ -47,6 +48,7 @@ class GaitTable:
         support: What stands on the ground, index into
             :data:`~equipoise.gait.parameters.SUPPORTS`, shape (n,): 0 both, 1 left, 2
             right.
+        torso_pitch: How far the torso leans forward [rad].
     """
 
     time: Array
@@ -60,6 +62,7 @@ class GaitTable:
     heading: Array
     heading_rate: Array
     support: NDArray[np.int8]
+    torso_pitch: float
 
     def __post_init__(self) -> None:
         """Make arrays and mappings read-only."""
@@ -67,20 +70,24 @@ class GaitTable:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
                 continue
+            if isinstance(value, float):
+                continue
             for array in value.values():
                 array.flags.writeable = False
             object.__setattr__(self, name, MappingProxyType(dict(value)))
 
     @property
     def torso(self) -> Array:
-        """Rotations of the torso, upright and along the heading, shape (n, 3, 3)."""
+        """Rotations of the torso, along the heading and leaning, shape (n, 3, 3)."""
         turn = np.zeros((len(self.time), 3, 3))
         turn[:, 0, 0] = turn[:, 1, 1] = np.cos(self.heading)
         turn[:, 1, 0] = np.sin(self.heading)
         turn[:, 0, 1] = -turn[:, 1, 0]
         turn[:, 2, 2] = 1.0
-        turn.flags.writeable = False
-        return turn
+        c, s = math.cos(self.torso_pitch), math.sin(self.torso_pitch)
+        leaning: Array = turn @ np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+        leaning.flags.writeable = False
+        return leaning
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +177,40 @@ class Gait:
             np.mean(yaw, axis=0),
             np.mean(yaw_rate, axis=0),
             codes[np.searchsorted(starts, inside, side="right") - 1],
+            self.parameters.torso_pitch,
         )
 
     def support_polygons(self, times: ArrayLike) -> tuple[Array, ...]:
         """Return the support polygon at each time, seen from above [m], (k, 2) each."""
         table = self.at(times)
-        return support_polygons(table.soles, table.support, self.polygons)
+        on_toes = {side: foot.on_toe(table.time) for side, foot in self.feet.items()}
+        return support_polygons(table.soles, table.support, self.polygons, on_toes)
+
+    def pressed_in_sole(self, side: Side, times: Array, point: Array) -> Array:
+        """Return where a sole is pressed over time, in its frame [m], shape (n, 2).
+
+        Args:
+            side: Which foot.
+            times: [s], shape (n,).
+            point: Where it is while the foot stands flat, shape (2,). Before its heel
+                rises, in double support, it goes on to the middle of the toe's edge,
+                and after a landing on the toe back from there.
+        """
+        polygon = self.polygons[side]
+        edge = polygon[polygon[:, 0] >= polygon[:, 0].max() - TOE_EDGE].mean(axis=0)
+        double = {p.start: p.end for p in self.phases if p.kind == "double"}
+        start_of = {end: start for start, end in double.items()}
+        gone = np.zeros(len(times))
+        for swing in self.feet[side].swings:
+            if swing.pitch and swing.heel_off:
+                ends = [start_of[swing.lift_off], swing.lift_off - swing.heel_off]
+                on = (times >= ends[0]) & (times <= swing.lift_off)
+                gone = np.where(on, np.interp(times, ends, [0.0, 1.0]), gone)
+            if swing.pitch and swing.heel_down:
+                ends = [swing.touch_down + swing.heel_down, double[swing.touch_down]]
+                on = (times >= swing.touch_down) & (times <= ends[1])
+                gone = np.where(on, np.interp(times, ends, [1.0, 0.0]), gone)
+        return np.asarray(point + gone[:, None] * (edge - point))
 
     def zmp_margin(self, times: ArrayLike) -> Array:
         """Return how far inside the support polygon the ZMP is [m], shape (n,)."""

@@ -92,7 +92,8 @@ class Motion:
                 row = alone[len(alone) // 2]
                 pose, zmp = table.soles[side][row], table.zmp[row].copy()
                 zmp[:2] = self.zmp_planned[row]
-                pressed[side] = (pose[:3, :3].T @ (zmp - pose[:3, 3]))[:2]
+                point = (pose[:3, :3].T @ (zmp - pose[:3, 3]))[:2]
+                pressed[side] = self.gait.pressed_in_sole(side, self.time, point)
         acceleration = np.gradient(self.v, self.dt, axis=0)
         return frozen_array(
             feedforward_torques(

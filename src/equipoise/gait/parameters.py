@@ -152,6 +152,10 @@ class GaitParameters:
     stop_time: float
     hold: float
     clearance: float
+    swing_pitch: float
+    heel_off: float
+    toe_first: float
+    torso_pitch: float
     com_height: float
     zmp_inward: float
     gravity: float
@@ -198,6 +202,8 @@ UNITS = {
     "stop_time": "s",
     "hold": "s",
     "clearance": "m",
+    "swing_pitch": "rad",
+    "torso_pitch": "rad",
     "com_height": "m",
     "zmp_inward": "m",
     "gravity": "m/s²",

@@ -91,8 +91,10 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
     for name, (value, origin) in defaults.items():
         if values.get(name) is None:
             values[name], origins[name] = value, origin
-    for name in ("length", "height", "turn", "sideways", "zmp_inward"):
-        values[name] = check_number(name, values[name], "m or rad")
+    for name in ("length", "height", "sideways", "zmp_inward"):
+        values[name] = check_number(name, values[name], "m")
+    for name in ("turn", "swing_pitch", "torso_pitch"):
+        values[name] = check_number(name, values[name], "rad")
     for name in ("clearance", "com_height"):
         values[name] = check_number(name, values[name], "m", above=0.0)
     values["width"] = check_number("width", values["width"], "m", least=0.0)
@@ -102,6 +104,10 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
     values["double_support"] = check_number(
         "double_support", values["double_support"], "of a step", least=0.0, below=1.0
     )
+    for name in ("heel_off", "toe_first"):
+        values[name] = check_number(
+            name, values[name], "of a double support", least=0.0, below=0.5
+        )
     if footsteps is not None:
         values |= {"length": None, "height": None, "turn": None, "sideways": None}
         values["first"] = footsteps.steps[0].side
@@ -132,6 +138,10 @@ def plan_walk(
     stop_time: float | None = None,
     hold: float | None = None,
     clearance: float | None = None,
+    swing_pitch: float = 0.0,
+    heel_off: float = 0.0,
+    toe_first: float = 0.0,
+    torso_pitch: float = 0.0,
     com_height: float | None = None,
     zmp_inward: float = 0.0,
     first: str = "right",
@@ -160,6 +170,12 @@ def plan_walk(
         stop_time: Double support after the last step [s].
         hold: Time at rest before and after [s].
         clearance: Clearance of a swing foot above the ground at its highest [m].
+        swing_pitch: How far swing feet turn about their toes, heel up, at most [rad].
+        heel_off: Fraction of a double support in which the heel of the foot that will
+            swing already rises, in [0, 0.5).
+        toe_first: Fraction of a double support in which the heel of a foot that landed
+            on lower ground comes down, in [0, 0.5).
+        torso_pitch: How far the torso leans forward [rad].
         com_height: Height of the CoM above the ground at rest [m].
         zmp_inward: Shift of the ZMP from the sole's middle towards the other foot, in
             single support [m].
@@ -186,7 +202,7 @@ def plan_walk(
         )
     polygons = {side: robot.soles[side].polygon_in_sole for side in SIDES}
     if isinstance(ground, Stairs) and footsteps is None:
-        asked = {"steps": steps, "height": height, "turn": turn, "sideways": sideways}
+        asked = {"height": height, "turn": turn, "sideways": sideways}
         for name, value in asked.items():
             if value:
                 raise EquipoiseError(
@@ -201,6 +217,7 @@ def plan_walk(
             toe=max(float(polygon[:, 0].max()) for polygon in polygons.values()),
             per_tread=per_tread,
             first=first,
+            steps=steps,
         )
     count = STEPS if steps is None else steps
     parameters = complete(
@@ -217,6 +234,10 @@ def plan_walk(
         stop_time=stop_time,
         hold=hold,
         clearance=clearance,
+        swing_pitch=swing_pitch,
+        heel_off=heel_off,
+        toe_first=toe_first,
+        torso_pitch=torso_pitch,
         com_height=com_height,
         zmp_inward=zmp_inward,
         first=check_side(first),
@@ -235,7 +256,16 @@ def plan_walk(
         parameters.stop_time,
         parameters.hold,
     )
-    feet = plan_feet(planned, phases, parameters.clearance, polygons, surface)
+    feet = plan_feet(
+        planned,
+        phases,
+        parameters.clearance,
+        polygons,
+        surface,
+        parameters.swing_pitch,
+        parameters.heel_off,
+        parameters.toe_first,
+    )
     check_feet_apart(planned, feet, polygons)
     motion = plan_com(planned, phases, parameters, polygons)
     draft = Gait(robot.name, planned, phases, parameters, motion, feet, polygons)

@@ -166,7 +166,7 @@ def _put(
     )
 
 
-# Soles stay this fraction of their length away from the edges of a tread.
+# Soles stay this fraction of their length away from the edges of a tread, if they can.
 EDGE = 0.05
 
 
@@ -179,6 +179,7 @@ def stairs(
     toe: float,
     per_tread: int = 1,
     first: str = "right",
+    steps: int | None = None,
 ) -> Footsteps:
     """Return the footsteps up or down stairs that go along +x.
 
@@ -193,19 +194,19 @@ def stairs(
         toe: Where they end [m].
         per_tread: How many steps are made on each tread.
         first: The foot that swings first.
+        steps: How many at most; the last brings the feet together.
 
     Raises:
         EquipoiseError: If feet stand on the stairs at the start, treads are too short
             for a sole, or for bad numbers.
     """
     check_number("longest", longest, "m", above=0.0)
-    tread, margin = ground.tread, EDGE * (toe - heel)
-    shortest = toe - heel + 2.0 * margin
-    if tread < shortest:
+    tread, sole = ground.tread, toe - heel
+    if tread < sole:
         raise EquipoiseError(
-            f"treads of {tread:g} m are too short: soles of {toe - heel:.3f} m need "
-            f"{shortest:.3f} m"
+            f"treads of {tread:g} m are too short for soles of {sole:.3f} m"
         )
+    margin = min(EDGE * sole, (tread - sole) / 2.0)
     x = float(np.mean([foot.x for foot in feet.values()]))
     if x + toe > ground.start:
         raise EquipoiseError(
@@ -229,4 +230,7 @@ def stairs(
         Move(length=float(length), rise=rise)
         for length, rise in zip(lengths, rises, strict=True)
     ]
-    return route(feet, moves, first)
+    if steps is not None:
+        check_number("steps", steps, "", least=1)
+        moves = moves[: max(1, steps - 1)]
+    return route(feet, moves, first, close=steps != 1)

@@ -17,6 +17,9 @@ from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
+# Corners of a sole that are this near to its front are its toe's edge [m].
+TOE_EDGE = 1e-3
+
 
 def zmp_knots(
     footsteps: Footsteps, phases: tuple[Phase, ...], zmp_in_sole: Mapping[Side, Array]
@@ -68,13 +71,15 @@ def support_polygons(
     soles: Mapping[Side, Array],
     support: NDArray[np.int8],
     polygons: Mapping[Side, Array],
+    on_toes: Mapping[Side, NDArray[np.bool_]],
 ) -> tuple[Array, ...]:
-    """Return the convex hulls of the soles on the ground, seen from above.
+    """Return the convex hulls of what stands on the ground, seen from above.
 
     Args:
         soles: Transforms from sole to world by side, shape (n, 4, 4) each.
         support: Index into ``SUPPORTS``, shape (n,).
         polygons: Corners of the soles in their frames [m], shape (k, 2) each.
+        on_toes: Whether only the toe's edge touches, by side, shape (n,) each.
 
     Returns:
         n polygons, counter-clockwise [m], shape (k, 2) each.
@@ -84,12 +89,20 @@ def support_polygons(
         + soles[side][:, None, :2, 3]
         for side, polygon in polygons.items()
     }
+    toes = {
+        side: polygon[:, 0] >= polygon[:, 0].max() - TOE_EDGE
+        for side, polygon in polygons.items()
+    }
     hulls: list[Array] = []
     before = np.empty((0, 2))
     for k, code in enumerate(support):
         on = SUPPORTS[code]
         sides: tuple[Side, ...] = ("left", "right") if on == "both" else (on,)
-        points = np.concatenate([corners[side][k] for side in sides])
+        touching = [
+            corners[side][k][toes[side]] if on_toes[side][k] else corners[side][k]
+            for side in sides
+        ]
+        points = np.concatenate(touching)
         # feet on the ground stand still: most polygons are the one before
         same = np.array_equal(points, before)
         hulls.append(hulls[-1] if same else convex_hull(points))

@@ -11,7 +11,7 @@ from equipoise.gait.footsteps import other
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
-from equipoise.gait.zmp import support_polygons, zmp_margins
+from equipoise.gait.zmp import zmp_margins
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
@@ -102,7 +102,7 @@ def zmp_tracking(run: Run, motion: Motion) -> ZmpTracking:
     """Return how the measured ZMP followed its plan."""
     rows = np.clip(np.round(run.time / motion.dt).astype(int), 0, len(motion.time) - 1)
     table = motion.gait.at(run.time)
-    polygons = support_polygons(table.soles, table.support, motion.gait.polygons)
+    polygons = motion.gait.support_polygons(run.time)
     on = run.supported
     if not on.any():
         return ZmpTracking(None, 0.0)
