@@ -5,7 +5,7 @@ surface in the space of configurations. The search begins on it, at a posture th
 stands, and keeps close to it, for many postures at once: each Gauss-Newton step
 minimises
 
-    |J_s Δ - e_s|² + w_c |J_c Δ - e_c|² + w_p |Δ - e_p|²
+    ‖J_s Δ - e_s‖² + w_c ‖J_c Δ - e_c‖² + w_p ‖Δ - e_p‖²
 
 with errors of soles, e_s, of the horizontal CoM, e_c, and of what is drawn at random,
 e_p: the torso's attitude and the legs' joints. The last steps close the soles alone.
