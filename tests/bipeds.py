@@ -25,6 +25,7 @@ class Biped:
         arm_length: Upper arm and forearm [m].
         extra: Further elements.
         pairs_of_legs: 2 for a quadruped.
+        fixed: Words of leg joints that do not move, for legs of fewer than six joints.
     """
 
     sides: tuple[str, str] = ("left", "right")
@@ -36,6 +37,7 @@ class Biped:
     arm_length: float = 0.3
     extra: str = ""
     pairs_of_legs: int = 1
+    fixed: tuple[str, ...] = ()
 
     def urdf(self) -> str:
         """Return the document."""
@@ -96,7 +98,7 @@ class Biped:
             last = word == chain[-1][0]
             text += _joint(
                 name,
-                "revolute",
+                "fixed" if word in self.fixed else "revolute",
                 parent,
                 f"{name}_link",
                 xyz,

@@ -109,9 +109,9 @@ class RunOptions:
     """Coefficient of friction at which soles begin to slip; default: 0.8. While they
     slip it is 7/8 of that."""
 
-    bandwidth: Annotated[float, tyro.conf.arg(metavar="HZ")] = 3.0
-    """Bandwidth of the legs' servos in stance [Hz]; other joints are faster in
-    proportion."""
+    bandwidth: Annotated[float | None, tyro.conf.arg(metavar="HZ")] = None
+    """Bandwidth of the legs' servos in stance [Hz]; default: 3, and more where the CoM
+    is lower than 0.55 m. Other joints are faster in proportion."""
 
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """Folder for summary.json, run.mcap and report.html. It appears when all is done;

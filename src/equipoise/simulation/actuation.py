@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.kinematics.com import com
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
@@ -32,6 +33,11 @@ ONE_FOR_ALL = ("delay", "assumptions")
 # joint with what hangs on it.
 STANCE_BANDWIDTH = 3.0
 LIMB_BANDWIDTH = 10.0
+# Small robots topple faster, at the rate √(g / h): a leg's joint that carries the mass
+# at the height h is at least this many times as stiff as m g h, by which gravity tilts
+# it. That is 3 Hz at a height of 0.55 m. What servos give way by under unknown loads is
+# in proportion to g / (2π f)²: for all robots below, the same fraction of their size.
+LEAST_STIFFNESS_RATIO = 20.0
 DAMPING_RATIO = 0.7
 # Where a file has no limit of torque: a leg's joint has this fraction of weight × leg
 # length, any other joint this many times what holds its limb stretched out. No limit of
@@ -172,7 +178,7 @@ def actuation_of(
     robot: Robot,
     mode: Mode = "servo",
     *,
-    bandwidth: float = STANCE_BANDWIDTH,
+    bandwidth: float | None = None,
     **parameters: Any,
 ) -> Actuation:
     """Return a robot's actuators: limits of its file, gains from a bandwidth.
@@ -185,14 +191,16 @@ def actuation_of(
     Args:
         robot: The robot.
         mode: Mode of all joints; those of three degrees of freedom are in torque mode.
-        bandwidth: Of the legs' servos in stance [Hz]; those of other joints are
-            faster in proportion, 10 Hz for 3 Hz.
+        bandwidth: Of the legs' servos in stance [Hz], :func:`stance_bandwidth` unless
+            given; those of other joints are faster in proportion, 10 Hz for 3 Hz.
         parameters: Attributes of :class:`Actuation` to use instead, one number for
             all joints or one each.
 
     Raises:
         EquipoiseError: If the bandwidth is not positive, or there is no such parameter.
     """
+    if bandwidth is None:
+        bandwidth = stance_bandwidth(robot)
     if not (math.isfinite(bandwidth) and bandwidth > 0.0):
         raise EquipoiseError(f"bandwidth is {bandwidth:g} Hz; it must be positive")
     count = robot.nv - BASE_DOF
@@ -239,6 +247,20 @@ def actuation_of(
         **values,
     )
     return actuation.with_parameters(**parameters) if parameters else actuation
+
+
+def stance_bandwidth(robot: Robot) -> float:
+    """Return the bandwidth of a leg's servos in stance by default [Hz].
+
+    3 Hz, or √(20 g / h) / 2π where the CoM stands lower than 0.55 m above the soles.
+    """
+    if not robot.soles:
+        return STANCE_BANDWIDTH
+    height = float(com(robot, robot.standing)[2])
+    if height <= 0.0:  # a posture that does not stand
+        return STANCE_BANDWIDTH
+    rate = math.sqrt(LEAST_STIFFNESS_RATIO * STANDARD_GRAVITY / height)
+    return max(STANCE_BANDWIDTH, rate / (2.0 * math.pi))
 
 
 def moved_inertia(robot: Robot) -> tuple[Array, Array, NDArray[np.bool_]]:

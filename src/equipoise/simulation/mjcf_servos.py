@@ -8,11 +8,11 @@ from equipoise.gait.feedforward import standing_torques
 from equipoise.robot.formats.mjcf_export import MjcfActuator
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuation import STANCE_BANDWIDTH, actuation_of
+from equipoise.simulation.actuation import actuation_of
 
 
 def mjcf_servos(
-    robot: Robot, *, bandwidth: float = STANCE_BANDWIDTH
+    robot: Robot, *, bandwidth: float | None = None
 ) -> tuple[MjcfActuator, ...]:
     """Return position servos that hold the standing posture, for ``export_robot``.
 
@@ -22,7 +22,8 @@ def mjcf_servos(
 
     Args:
         robot: The robot.
-        bandwidth: Bandwidth of the legs' servos in stance [Hz].
+        bandwidth: Bandwidth of the legs' servos in stance [Hz];
+            :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given.
     """
     actuation = actuation_of(robot, bandwidth=bandwidth)
     holding = np.zeros(robot.nv - 6)

@@ -17,7 +17,7 @@ from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuation import STANCE_BANDWIDTH, Mode, actuation_of
+from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.simulate import EngineName, simulate
@@ -103,7 +103,7 @@ def trial_world(
     terrain: Terrain | None = None,
     mode: Mode = "servo",
     *,
-    bandwidth: float = STANCE_BANDWIDTH,
+    bandwidth: float | None = None,
     **more: Any,
 ) -> World:
     """Return a world in which all of the robot can touch, not only its soles.
@@ -112,7 +112,8 @@ def trial_world(
         robot: The robot; a world is returned as it is.
         terrain: What it stands on; flat ground unless given.
         mode: Mode of the joints.
-        bandwidth: Bandwidth of the legs' servos in stance [Hz].
+        bandwidth: Bandwidth of the legs' servos in stance [Hz];
+            :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given.
         more: Arguments of :func:`~equipoise.simulation.world.make_world`.
 
     Raises:

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from bipeds import Biped
+from scipy.spatial.transform import Rotation
 
 import equipoise as eq
+from equipoise.identification.posing import sole_legs
 from equipoise.identification.posing.candidates import default_margin, pose_candidates
 from equipoise.identification.posing.design import foot_placement
+from equipoise.identification.posing.foot_placements import foot_placements
 from equipoise.identification.posing.pose_limits import joint_ranges
+from equipoise.identification.posing.sole_legs import SoleLegs
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import polygon_margin
 
@@ -144,3 +151,105 @@ def test_arms_are_not_asked_for_more_than_they_hold(talos_urdf) -> None:
     assert np.isfinite(bounds).any()
     assert np.isinf(bounds).any()
     assert not holdable(robot, q, 1e-3 * bounds).any()
+
+
+PITCH_ONLY = ("hip_yaw", "hip_roll", "ankle_roll")
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        ("ankle_roll",),
+        ("hip_yaw",),
+        ("hip_yaw", "ankle_roll"),
+        ("hip_yaw", "knee"),
+        PITCH_ONLY,
+        (*PITCH_ONLY, "knee"),
+    ],
+    ids=lambda fixed: f"{6 - len(fixed)} joints, no {fixed[0]}",
+)
+def test_legs_of_few_joints_have_upright_poses(
+    fixed: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flat soles, balanced, upright; the search finds most of what it draws."""
+    robot = few_joints(tmp_path, fixed)
+    drawn = count_draws(monkeypatch)
+    q = pose_candidates(robot, 150, 1)
+    assert q.shape == (150, robot.nq)
+    check_poses(robot, q, 0.005)
+    rotation = Rotation.from_quat(q[:, 3:7]).as_matrix()
+    assert rotation[:, 2, 2].min() >= np.cos(1.0)
+    assert np.ptp(Rotation.from_quat(q[:, 3:7]).as_euler("xyz")[:, 1]) > 0.5
+    assert np.ptp(eq.com(robot, q)[:, 0]) > 0.1
+    assert sum(drawn) <= 4 * len(q)
+
+
+def test_few_joints_are_solved_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kinematics are asked for whole stacks of postures, not for one at a time."""
+    robot = few_joints(tmp_path, ("ankle_roll",))
+    rows: list[int] = []
+    jacobian = sole_legs.frame_jacobian
+
+    def counted(robot: eq.Robot, q: np.ndarray, frame: str) -> np.ndarray:
+        rows.append(len(q))
+        return jacobian(robot, q, frame)
+
+    monkeypatch.setattr(sole_legs, "frame_jacobian", counted)
+    drawn = count_draws(monkeypatch)
+    pose_candidates(robot, 100)
+    steps = sole_legs.STEPS_TOGETHER + sole_legs.MOST_STEPS
+    assert len(rows) <= 2 * steps * len(drawn)
+    assert max(rows) == drawn[0] > 100
+
+
+def test_few_joints_bring_the_com_where_it_is_wanted(tmp_path: Path) -> None:
+    """It follows the point asked for, as far as five joints a leg let it."""
+    robot = few_joints(tmp_path, ("hip_yaw",))
+    legs = SoleLegs(robot)
+    rng = np.random.default_rng(4)
+    place = foot_placements(robot, legs, 1, rng)[0]
+    middle = place.polygon.mean(axis=0)
+    postures = rng.uniform(*joint_ranges(robot), (64, robot.nq))
+    for fraction in (-0.5, 0.0, 0.5):
+        point = middle + fraction * (place.polygon[0] - middle)
+        q = legs.draw(place, np.tile(point, (64, 1)), postures, rng)
+        assert len(q) > 56
+        distance = np.linalg.norm(eq.com(robot, q)[:, :2] - point, axis=1)
+        assert np.median(distance) < 0.02
+
+
+def test_search_in_vain_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is found, draws are few, and progress has gone on with them."""
+    robot = few_joints(tmp_path, PITCH_ONLY)
+    told: list[float] = []
+    monkeypatch.setattr(
+        SoleLegs, "draw", lambda self, *drawn: np.zeros((0, self.robot.nq))
+    )
+    with pytest.raises(eq.EquipoiseError, match="none of 10240 poses drawn"):
+        pose_candidates(robot, 2000, progress=told.append)
+    assert 0.0 < told[0] < told[-1] < 2000
+    assert np.all(np.diff(told) > 0.0)
+
+
+def few_joints(folder: Path, fixed: tuple[str, ...]) -> eq.Robot:
+    """Return a biped some of whose leg joints do not move."""
+    path = folder / "few.urdf"
+    path.write_text(Biped(fixed=fixed).urdf(), encoding="utf-8")
+    return eq.load(path)
+
+
+def count_draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that the numbers of postures drawn are appended to."""
+    drawn: list[int] = []
+    draw = SoleLegs.draw
+
+    def counted(legs, place, inner, postures, rng):
+        drawn.append(len(postures))
+        return draw(legs, place, inner, postures, rng)
+
+    monkeypatch.setattr(SoleLegs, "draw", counted)
+    return drawn

@@ -42,8 +42,9 @@ from equipoise.robot.model import Robot
 # way) and so many standard deviations of the model's CoM; but not beyond this fraction
 # of the distance to the middle.
 SOLE_FRACTION, DEVIATIONS, MIDDLE_FRACTION = 0.1, 3.0, 0.5
-# Poses that are drawn at a time, and at most for each that is wanted.
-ROUND, MOST_DRAWS = 256, 100
+# Poses that are drawn at a time, at most for each that is wanted, and at most where
+# none of them will do.
+ROUND, MOST_DRAWS, MOST_IN_VAIN = 256, 100, 40 * 256
 
 
 def pose_candidates(
@@ -55,7 +56,7 @@ def pose_candidates(
     margin: float | None = None,
     prior: Prior | None = None,
     collisions: SelfCollision | None = None,
-    progress: Callable[[int], None] = lambda found: None,
+    progress: Callable[[float], None] = lambda done: None,
 ) -> Array:
     """Return random balanced poses on both feet, as varied as the robot allows.
 
@@ -73,7 +74,8 @@ def pose_candidates(
             either foot carries a load [m]; :func:`default_margin` by default.
         prior: Standard deviations of the model's parameters, for that margin.
         collisions: Links that must not touch; from the robot's shapes by default.
-        progress: Called with the number of poses found so far.
+        progress: Called with how many of the poses are done with: found, or in
+            proportion to draws where that is more.
 
     Returns:
         Configurations, soles at z = 0, shape (n, nq); n < count where poses are hard to
@@ -94,11 +96,12 @@ def pose_candidates(
     apart = self_collision(robot) if collisions is None else collisions
     limits, bounds = joint_ranges(robot), torque_bounds(robot)
     parts = [np.zeros((0, robot.nq))]
-    total = drawn = 0
+    done_with = drawn = 0
     wanted = [len(part) for part in np.array_split(np.arange(count), stances)]
     for place, least, number in zip(places, margins, wanted, strict=True):
         found = tries = 0
-        while found < number and tries < MOST_DRAWS * number + ROUND:
+        most = MOST_DRAWS * number + ROUND
+        while found < number and tries < (most if found else min(most, MOST_IN_VAIN)):
             postures = _postures(robot, limits, ROUND, rng)
             inner = _points_inside(place.polygon, least, ROUND, rng)
             q = legs.draw(place, inner, postures, rng)
@@ -107,8 +110,8 @@ def pose_candidates(
             q = q[apart.free(q)][: number - found]
             parts.append(q)
             tries, found = tries + ROUND, found + len(q)
-            progress(total + found)
-        total, drawn = total + found, drawn + tries
+            progress(done_with + max(found, number * min(tries / most, 1.0)))
+        done_with, drawn = done_with + number, drawn + tries
     poses = np.concatenate(parts)
     if len(poses) == 0:
         raise EquipoiseError(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
@@ -14,11 +13,12 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.feet import separation
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.posing.pose_limits import joint_ranges, within_ranges
+from equipoise.identification.posing.sole_legs import SoleLegs
 from equipoise.identification.statics import FEET
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import com_targets
-from equipoise.kinematics.stance import sole_errors, sole_pose
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -37,12 +37,6 @@ MOST_TURN, TURNS = 1.0, 33
 MOST_DOWN, MOST_UP, HEIGHTS = 0.5, 0.1, 49
 # Turns and displacements are drawn from a little more than each alone allows.
 BEYOND = 1.1
-TOLERANCE = 1e-10
-MOST_STEPS = 40
-# A step of the search turns no joint by more than this [rad or m].
-LONGEST_STEP = 0.3
-# Singular values below this fraction of the largest are not used.
-RANK_TOLERANCE = 1e-6
 
 Soles = Mapping[Side, Array]
 
@@ -75,20 +69,18 @@ def foot_placements(
     placed = [Placement(standing, _polygon(robot, standing), robot.standing)]
     tries = 0
     while len(placed) < count:
-        tries += 1
-        if tries > MOST_TRIES * count:
+        if tries >= MOST_TRIES * count:
             raise EquipoiseError(
                 f"{robot.name}: only {len(placed)} of {count} placements of the feet "
                 "were found that its legs reach"
             )
-        soles = _displaced(robot, standing, rng)
-        if soles is None:
-            continue
-        polygon = _polygon(robot, soles)
-        home = legs.home(soles, polygon)
-        if home is not None:
-            placed.append(Placement(soles, polygon, home))
-    return placed
+        drawn = [_displaced(robot, standing, rng) for _ in range(legs.homes_at_once)]
+        tries += len(drawn)
+        places = [(soles, _polygon(robot, soles)) for soles in drawn if soles]
+        for (soles, polygon), home in zip(places, legs.homes(places), strict=True):
+            if home is not None:
+                placed.append(Placement(soles, polygon, home))
+    return placed[:count]
 
 
 def shortest_side(robot: Robot) -> float:
@@ -161,6 +153,8 @@ def posed_legs(robot: Robot) -> ComLegs | SoleLegs:
 class ComLegs:
     """Legs of six joints or more, which bring the CoM where it is wanted."""
 
+    homes_at_once = 1
+
     def __init__(self, robot: Robot) -> None:
         from equipoise.kernels.runtime import SCALARS, device_named, lane_width
 
@@ -174,12 +168,18 @@ class ComLegs:
         self.centre = np.asarray(centre_of_mass(robot, robot.standing))
         self.height, self.turn = self._reach()
 
-    def home(self, soles: Soles, polygon: Array) -> Array | None:
-        """Return the posture with its CoM over the middle, legs bent half-way."""
+    def homes(self, places: Sequence[tuple[Soles, Array]]) -> list[Array | None]:
+        """Return postures with the CoM over the middle, legs bent half-way.
+
+        There is one for each pair of soles and polygon, None where legs do not reach.
+        """
         height = self.centre[2] + self.height.mean()
-        com = np.array([[*polygon.mean(axis=0), height]])
-        q = self._solved(com, soles, np.eye(3)[None], self.rest[None])[0]
-        return q[0] if len(q) else None
+        found: list[Array | None] = []
+        for soles, polygon in places:
+            com = np.array([[*polygon.mean(axis=0), height]])
+            q = self._solved(com, soles, np.eye(3)[None], self.rest[None])[0]
+            found.append(q[0] if len(q) else None)
+        return found
 
     def draw(
         self, place: Placement, inner: Array, postures: Array, rng: np.random.Generator
@@ -249,40 +249,6 @@ class ComLegs:
             found.append(legs.q[good])
             reached.append(good)
         return np.concatenate(found), np.concatenate(reached)
-
-
-class SoleLegs:
-    """Any other legs: all joints move to where the soles are flat.
-
-    The CoM is not controlled.
-    """
-
-    def __init__(self, robot: Robot) -> None:
-        self.robot = robot
-
-    def home(self, soles: Soles, polygon: Array) -> Array | None:
-        """Return the posture nearest to standing."""
-        return self._converged(self.robot.standing, soles)
-
-    def draw(
-        self, place: Placement, inner: Array, postures: Array, rng: np.random.Generator
-    ) -> Array:
-        """Return those configurations whose soles reach their places, (m, nq)."""
-        rows = [self._converged(posture, place.soles) for posture in postures]
-        kept = [row for row in rows if row is not None]
-        return np.array(kept).reshape(len(kept), self.robot.nq)
-
-    def _converged(self, start: Array, soles: Soles) -> Array | None:
-        """Return a posture near another with the soles in place."""
-        robot, q = self.robot, np.array(start)
-        for _ in range(MOST_STEPS):
-            error, jacobian = sole_errors(robot, q, soles)
-            if np.abs(error).max() < TOLERANCE:
-                return q
-            step = np.linalg.pinv(jacobian, RANK_TOLERANCE) @ error
-            step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
-            q = np.array(pin.integrate(robot.model, q, step))
-        return None
 
 
 def _with_legs(robot: Robot, postures: Array, home: Array) -> Array:
