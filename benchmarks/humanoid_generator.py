@@ -24,9 +24,10 @@ from benchmarks.humanoid_legs import (
     draw_legs,
     draw_parts,
 )
-from benchmarks.humanoid_names import SCHEMES, SIDES, Names
+from benchmarks.humanoid_names import SCHEMES, Names
 from benchmarks.humanoid_urdf import Angles, Block, Geometry, Hinge, UrdfWriter
 from equipoise.arrays import Array
+from equipoise.robot.parts import Side
 
 Group = Literal["six good joints", "five joints", "seven joints", "odd limits"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -63,6 +64,7 @@ class RandomHumanoid:
         mass: Mass of the robot [kg].
         leg_length: Thigh, shank and foot, one below the other [m].
         leg_joints: What each leg's joints are, from the hip to the foot.
+        joint_names: Their names, by side.
         missing: The joint that six have and five have not.
         extra: The joint that seven have and six have not.
         limits: What kind of limits the legs' joints have.
@@ -77,6 +79,7 @@ class RandomHumanoid:
     mass: float
     leg_length: float
     leg_joints: tuple[str, ...]
+    joint_names: dict[Side, tuple[str, ...]]
     missing: str | None
     extra: str | None
     limits: Limits
@@ -139,7 +142,7 @@ def random_humanoid(seed: int) -> RandomHumanoid:
     torque = TORQUE_PER_WEIGHT_AND_LEG * mass * GRAVITY * leg
     file = UrdfWriter(f"random_{seed}", torque, SPEED)
     body = _Body(rng, mass, leg, Names(names), file)
-    body.write(parts, limits, feet, bird)
+    joint_names = body.write(parts, limits, feet, bird)
     return RandomHumanoid(
         seed,
         file.document(),
@@ -147,6 +150,7 @@ def random_humanoid(seed: int) -> RandomHumanoid:
         mass,
         leg,
         parts,
+        joint_names,
         missing,
         extra,
         limits,
@@ -173,7 +177,8 @@ class _Body:
 
     def write(
         self, parts: Sequence[str], limits: Limits, feet: Geometry, bird: bool
-    ) -> None:
+    ) -> dict[Side, tuple[str, ...]]:
+        """Write the whole robot; return the names of the legs' joints."""
         rng, leg = self.rng, self.leg
         legs = draw_legs(rng, leg, parts, limits, feet, bird)
         waist = WAIST[: rng.choice(4, p=[0.4, 0.3, 0.1, 0.2])]
@@ -196,7 +201,7 @@ class _Body:
         self._spine(ends, waist, 0.0 if root_is_trunk else 0.12 * leg)
         hip = _hip_place(legs.segments, legs.foot_to_middle, 2.0 * in_leg)
         hip[0] += rng.uniform(-0.05, 0.05) * leg
-        self._pair("leg", legs.segments, "pelvis", hip, in_leg)
+        joint_names = self._pair("leg", legs.segments, "pelvis", hip, in_leg)
         if arm:
             shoulder = leg * np.array([0.0, 0.25, 0.9 * height])
             self._pair("arm", self._arm(arm), "trunk", shoulder, in_arm)
@@ -206,6 +211,7 @@ class _Body:
             top = leg * np.array([0.0, 0.0, height + 0.05])
             signs = [self._sign() for _ in head]
             self._hang("head", "", head, "trunk", top, in_head, signs)
+        return joint_names
 
     def _block(
         self,
@@ -259,10 +265,10 @@ class _Body:
         parent: str,
         place: Array,
         fraction: float,
-    ) -> None:
-        """Write a left limb and its mirror image."""
+    ) -> dict[Side, tuple[str, ...]]:
+        """Write a left limb and its mirror image; return the names of their joints."""
         signs = [self._sign() for _ in segments]
-        self._hang(limb, "left", segments, parent, place, fraction, signs)
+        left = self._hang(limb, "left", segments, parent, place, fraction, signs)
         if self.axes_of_sides == "random":
             signs = [self._sign() for _ in segments]
         elif self.axes_of_sides == "mirrored":
@@ -270,7 +276,8 @@ class _Body:
                 sign if _about(segment.part) == "pitch" else -sign
                 for sign, segment in zip(signs, segments, strict=True)
             ]
-        self._hang(limb, "right", segments, parent, place, fraction, signs)
+        right = self._hang(limb, "right", segments, parent, place, fraction, signs)
+        return {"left": left, "right": right}
 
     def _hang(
         self,
@@ -281,16 +288,17 @@ class _Body:
         place: Array,
         fraction: float,
         signs: Sequence[int],
-    ) -> None:
-        """Write one limb, mirrored if it is a right one."""
+    ) -> tuple[str, ...]:
+        """Write one limb, mirrored if a right one; return the names of its joints."""
         total = sum(segment.weight for segment in segments)
-        mirror = np.array([1.0, -1.0 if side == SIDES[1] else 1.0, 1.0])
-        named = set[str]()
+        mirror = np.array([1.0, -1.0 if side == "right" else 1.0, 1.0])
+        named, joints = set[str](), list[str]()
         for index, (segment, sign) in enumerate(zip(segments, signs, strict=True)):
             about = _about(segment.part)
             part = f"{segment.part}_2" if segment.part in named else segment.part
             named.add(part)
             name = self.names.joint(part, limb, index, side)
+            joints.append(name)
             link = self.names.link(name)
             turns = 1.0 if about == "pitch" else float(mirror[1])
             hinge = Hinge(
@@ -312,6 +320,7 @@ class _Body:
                 )
             )
             parent = link
+        return tuple(joints)
 
     def _sign(self) -> int:
         return int(self.rng.choice([-1, 1]))

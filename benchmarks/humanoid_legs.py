@@ -121,13 +121,16 @@ def draw_legs(
         places = leg * np.array(_places(rng, parts, thigh, 1.0 - height - thigh))
         if half * leg - places[:, 1].sum() > 0.03 * leg:
             break  # the hips are beside each other
-    drop = leg * height
-    if len(parts) > 1 and {*parts[-2:]} == {*ANKLE}:
-        drop += max(0.0, float(places[-1, 2]))  # the sole is below both axes
-    heel = -rng.uniform(0.25, 0.5) * length * leg
+    ankle = places[[part in ANKLE for part in parts], 2][1:]
+    drop = leg * height + max(0.0, *ankle, 0.0)  # the sole is below both axes
     toe = "toe_pitch" in parts
-    boxes = [
-        (step / 2, np.abs(step) + 0.05 * leg, 0.3 + 5.0 * np.linalg.norm(step) / leg)
+    heel = -rng.uniform(0.25, 0.4 if toe else 0.5) * length * leg
+    boxes: list[tuple[Array, Array, float]] = [
+        (
+            step / 2,
+            np.abs(step) + 0.05 * leg,
+            0.3 + 5.0 * float(np.linalg.norm(step)) / leg,
+        )
         for step in places[1:]
     ]
     if toe:

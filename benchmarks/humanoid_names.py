@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import count
 
-SIDES = ("left", "right")
 SCHEMES = (
     "english",
     "prefix",

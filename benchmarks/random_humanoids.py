@@ -17,14 +17,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import equipoise as eq
 from benchmarks.humanoid_generator import GROUPS, RandomHumanoid, random_humanoid
 from equipoise.simulation.simulate import ENGINES
 
 STEPS = 4
-OUTCOMES = ("walked", "refused", "failed")
+Outcome = Literal["walked", "refused", "failed"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Trial:
     """
 
     humanoid: RandomHumanoid
-    outcome: Literal["walked", "refused", "failed"]
+    outcome: Outcome
     why: str = ""
 
     @property
