@@ -16,8 +16,9 @@ import equipoise as eq
 from benchmarks.humanoid_generator import RandomHumanoid, random_humanoid
 from benchmarks.humanoid_legs import GOOD_LIMITS, NEEDED
 from benchmarks.random_humanoids import attempt
+from equipoise.kinematics.stance import sole_pose
 
-FIRST = range(40)
+FIRST = range(48)
 GOOD = [seed for seed in FIRST if random_humanoid(seed).limits in GOOD_LIMITS]
 # Six good joints a leg: modest, generous, crouched at zero, knees that never straighten
 # and knees of a bird; soles as meshes, in visuals alone, missing; and one with toes.
@@ -49,6 +50,16 @@ def test_anatomy_is_read_as_it_was_drawn(seed: int, tmp_path: Path) -> None:
         drawn = zip(names, humanoid.leg_joints, strict=True)
         to_the_foot = tuple(name for name, part in drawn if part != "toe_pitch")
         assert robot.legs[side].joints == to_the_foot
+
+
+@pytest.mark.parametrize("seed", FIRST)
+def test_standing_soles_are_on_one_plane(seed: int, tmp_path: Path) -> None:
+    """Where both soles are level they are as high, and the CoM is above them."""
+    robot = load(random_humanoid(seed), tmp_path)
+    left, right = (sole_pose(robot, robot.standing, side) for side in robot.soles)
+    if not any("soles are not level" in warning for warning in robot.warnings):
+        assert left[2, 3] == pytest.approx(right[2, 3], abs=1e-9)
+        assert not any("would fall over" in warning for warning in robot.warnings)
 
 
 @pytest.mark.parametrize("seed", GOOD)
