@@ -123,7 +123,7 @@ def test_ideal_torques_of_both_engines_are_alike(tmp_path: Path) -> None:
     """MuJoCo's torques at touchdown are no larger than those of the native engine.
 
     Its solver used to stop before it had seen the contacts, and torques of single steps
-    were a thousand times as large.
+    were hundreds of times as large.
     """
     robot = load(random_humanoid(65), tmp_path)
     motion = eq.solve(robot, eq.fit_walk(robot, 4))
