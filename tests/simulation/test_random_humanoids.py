@@ -23,8 +23,9 @@ GOOD = [seed for seed in FIRST if random_humanoid(seed).limits in GOOD_LIMITS]
 # Six good joints a leg: modest, generous, crouched at zero, knees that never straighten
 # and knees of a bird; soles as meshes, in visuals alone, missing; and one with toes.
 WALKERS = (6, 9, 14, 15, 65, 42)
-# Without hip yaw, locked knees, joints that turn round, limits that are not given.
-ODD = (23, 29, 3, 53)
+# Without hip yaw, locked knees, joints that turn round, limits that are not given, and
+# one that is taken to stand on its toes.
+ODD = (23, 29, 3, 53, 79)
 # What a refusal names, if not a joint.
 PARTS = re.compile(r"\b(leg|legs|foot|feet|sole|soles|hip|knee|ankle)\b")
 
