@@ -11,7 +11,14 @@ import numpy as np
 
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.gait.gait import Gait
-from equipoise.gait.motion import DT, LONGEST_WALK, check_reached, solve, targets_of
+from equipoise.gait.motion import (
+    DT,
+    LONGEST_WALK,
+    Motion,
+    check_reached,
+    solve,
+    targets_of,
+)
 from equipoise.gait.parameters import GIVEN
 from equipoise.gait.plan import LENGTH, leg_length, plan_walk
 from equipoise.kinematics.com_legs import solve_com
@@ -54,8 +61,9 @@ STYLES: tuple[dict[str, float], ...] = (
 OF_THE_USUAL = ("step_time", "width")
 # A walk is tried with so many steps first.
 FEW_STEPS, FEW_STAIRS = 4, 2
-# The true ZMP is this fraction of a sole's smaller side off its plan at most.
-ZMP_OFF = 0.15
+# The true ZMP is this fraction of a sole's smaller side off its plan at most: of walks
+# that were changed to fit, and of all, which would fall with the ZMP off the sole.
+ZMP_OFF, ZMP_OFF_SOLE = 0.15, 0.5
 SHORTENED = ("length", "clearance")
 
 
@@ -103,7 +111,9 @@ def fit_walk(
         gait = None
         try:
             gait = _followed(robot, steps, slow, adapt)
-            torque = _torque_fraction(robot, gait, slow)
+            few = _solved_few(robot, gait, slow)
+            _check_zmp(robot, few, ZMP_OFF_SOLE)
+            torque = _torque_fraction(robot, few)
         except EquipoiseError as error:
             problem = problem or error
             if gait is None and _on_stairs(asked):
@@ -188,7 +198,7 @@ def _fitted(
             gait = plan_walk(robot, steps, **now) if changed else usual
             _check(robot, gait, FINELY)
             if "com_height" in changed or fraction < 1.0 or _on_stairs(asked):
-                _check_zmp(robot, few)
+                _check_zmp(robot, solve(robot, few), ZMP_OFF)
         except EquipoiseError as error:
             problem = problem or error
             continue
@@ -196,8 +206,8 @@ def _fitted(
     raise problem or EquipoiseError(f"{robot.name} cannot walk")
 
 
-def _torque_fraction(robot: Robot, gait: Gait, asked: dict[str, Any]) -> float:
-    """Return the largest feed-forward torque of the legs over its limit.
+def _solved_few(robot: Robot, gait: Gait, asked: dict[str, Any]) -> Motion:
+    """Return joints that follow a few steps of a gait.
 
     Raises:
         EquipoiseError: If a joint would be faster than it can be.
@@ -205,9 +215,14 @@ def _torque_fraction(robot: Robot, gait: Gait, asked: dict[str, Any]) -> float:
     numbers = gait.parameters
     chosen = ("com_height", *SHORTENED, *STYLES[-1])
     same = {name: getattr(numbers, name) for name in chosen}
-    whole = _on_stairs(asked)
-    few = gait if whole else _few(robot, numbers.steps, {**asked, **same})
-    torque = np.abs(solve(robot, few).joint_torque).max(axis=0)
+    if _on_stairs(asked):
+        return solve(robot, gait)
+    return solve(robot, _few(robot, numbers.steps, {**asked, **same}))
+
+
+def _torque_fraction(robot: Robot, motion: Motion) -> float:
+    """Return the largest feed-forward torque of the legs over its limit."""
+    torque = np.abs(motion.joint_torque).max(axis=0)
     limits = {actuator.joint: actuator.effort_limit for actuator in robot.actuators}
     legs = robot.leg_joints
     names = degree_names(robot)
@@ -268,19 +283,25 @@ def _check(robot: Robot, gait: Gait, period: float) -> None:
     check_reached(robot, solve_com(robot, targets), time, targets)
 
 
-def _check_zmp(robot: Robot, gait: Gait) -> None:
+def _check_zmp(robot: Robot, motion: Motion, fraction: float) -> None:
     """Refuse a gait so near to joint limits that its CoM cannot be corrected.
+
+    Args:
+        robot: The robot.
+        motion: Joints that follow the gait.
+        fraction: Of a sole's smaller side, that the ZMP may be off its plan.
 
     Raises:
         EquipoiseError: How far the ZMP would stay off its plan.
     """
-    motion = solve(robot, gait)
     off = float(np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1).max())
-    sizes = [np.ptp(polygon, axis=0).min() for polygon in gait.polygons.values()]
-    if min(sizes) > 0.0 and off > ZMP_OFF * min(sizes):
+    polygons = motion.gait.polygons.values()
+    size = min(float(np.ptp(polygon, axis=0).min()) for polygon in polygons)
+    if size > 0.0 and off > fraction * size:
         raise EquipoiseError(
             f"{robot.name} cannot keep its ZMP: it would be up to {1e3 * off:.0f} mm "
-            "off its plan, and joint limits leave no room to correct that"
+            f"off its plan, on soles {1e3 * size:.0f} mm wide, and neither joints nor "
+            "a slower walk leave room to correct that"
         )
 
 

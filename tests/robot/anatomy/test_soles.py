@@ -309,3 +309,42 @@ def test_foot_without_geometry_before_toes_is_estimated_on_the_foot(
     assert robot.soles["left"].link == "left_foot"
     robot = load_text(biped(BOX, toe=toe), tmp_path)
     assert robot.soles["left"].size == pytest.approx((0.2, 0.1))
+
+
+def rolling_foot(xyz: str) -> str:
+    """Return a roll joint on the foot, with a link that has no geometry."""
+    joint = JOINT.format("{side}_roll", "{side}_foot", "{side}_end", xyz, "0 0 0")
+    link = f'<link name="{{side}}_end">{INERTIAL.format(0.1)}</link>'
+    return joint.replace('axis xyz="0 1 0"', 'axis xyz="1 0 0"') + link
+
+
+def test_second_ankle_joint_is_not_a_toe(tmp_path: Path) -> None:
+    """A joint ahead of the ankle that does not pitch keeps its foot, without shapes."""
+    robot = load_text(biped("", toe=rolling_foot("0.1 0 0")), tmp_path)
+    for side, leg in robot.legs.items():
+        assert leg.joints[-1] == f"{side}_roll"
+        assert robot.soles[side].link == f"{side}_end"
+
+
+def test_pitch_ahead_of_the_only_roll_is_not_a_toe(tmp_path: Path) -> None:
+    """What pitches ahead of an ankle that does not is the ankle, not the toes."""
+    toe = JOINT.format("{side}_d", "{side}_foot", "{side}_end", "0.1 0 0", "0 0 0")
+    toe += f'<link name="{{side}}_end">{INERTIAL.format(0.1)}</link>'
+    text = biped("", toe=toe)
+    for side in ("left", "right"):
+        start, end = text.split(f'name="{side}_c"')
+        rolls = end.replace('axis xyz="0 1 0"', 'axis xyz="1 0 0"', 1)
+        text = f'{start}name="{side}_c"{rolls}'
+    robot = load_text(text, tmp_path)
+    for side, leg in robot.legs.items():
+        assert leg.joints[-1] == f"{side}_d"
+        assert robot.soles[side].link == f"{side}_end"
+
+
+def test_estimated_sole_is_below_all_of_the_ankle(tmp_path: Path) -> None:
+    """No joint of the ankle and no shape there is below a guessed sole."""
+    for foot, lowest in (("", -0.05), (BOX, -0.05 - 0.06)):
+        robot = load_text(biped(foot, toe=rolling_foot("0.1 0 0.05")), tmp_path)
+        for sole in robot.soles.values():
+            assert "guessed" in sole.origin
+            assert sole.transform_sole_to_link[2, 3] <= lowest + 1e-9

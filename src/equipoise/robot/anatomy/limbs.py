@@ -261,8 +261,12 @@ def _by_side(
     )
     named = votes != 0
     if not named:
-        ends = skeleton.positions[[pair.first[-1], pair.second[-1]]]
-        second_to_first = ends[0] - ends[1]
+        # a file's zero may have the feet crossed, but not the hips
+        joints = ([pair.first[end], pair.second[end]] for end in (0, -1))
+        first_joints, ends = (skeleton.positions[both] for both in joints)
+        second_to_first = first_joints[0] - first_joints[1]
+        if np.linalg.norm(second_to_first) < MIRROR_TOLERANCE * skeleton.extent:
+            second_to_first = ends[0] - ends[1]
         if legs is not None and len(legs) == 2:
             feet = [skeleton.positions[legs[side][-1]] for side in ("left", "right")]
             left = feet[0] - feet[1]

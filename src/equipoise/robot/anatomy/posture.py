@@ -164,7 +164,7 @@ def level_soles(
         bodies: Bodies whose joints may turn, by Pinocchio's joint index.
         up: Direction against gravity in base axes, shape (3,).
         centre_com: Whether to bring the centre of mass over the middle of the soles
-            as well.
+            as well, with the soles at the same height.
 
     Returns:
         The levelled configuration with the base at the origin; the start, if no
@@ -177,8 +177,9 @@ def level_soles(
     for _ in range(LEVELLING_STEPS):
         error, jacobian = _tilt(model, q, soles, up)
         if centre_com:
-            offset, rows = _com_offset(model, q, soles, up)
-            error, jacobian = np.append(error, offset), np.vstack([jacobian, rows])
+            for task in (_com_offset, _height_differences):
+                further, rows = task(model, q, soles, up)
+                error, jacobian = np.append(error, further), np.vstack([jacobian, rows])
         largest = float(np.abs(error).max())
         if largest < best_error:
             best, best_error = q, largest
@@ -268,6 +269,18 @@ def _com_offset(
         jacobian -= (moving[:3] - pin.skew(arm) @ moving[3:]) / len(soles)
     level = plane_axes(up)
     return level @ com, level @ jacobian
+
+
+def _height_differences(
+    model: pin.Model, q: Array, soles: Mapping[Side, Sole], up: Array
+) -> tuple[Array, Array]:
+    """Return how far soles are above the one before, with the Jacobian [m]."""
+    heights, rows = [], []
+    for sole, pose, jacobian in _sole_links(model, q, soles):
+        arm = pose.rotation @ sole.transform_sole_to_link[:3, 3]
+        heights.append(float(up @ (pose.translation + arm)))
+        rows.append(up @ (jacobian[:3] - pin.skew(arm) @ jacobian[3:]))
+    return np.diff(heights), np.diff(np.array(rows), axis=0)
 
 
 def _sole_links(

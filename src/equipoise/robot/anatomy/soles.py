@@ -33,6 +33,10 @@ FACE_TILT = np.cos(np.radians(60.0))
 FACE_SPREAD = np.cos(np.radians(5.0))
 # Toes are this far ahead of the joint above them, as a fraction of the leg's length.
 TOES_AHEAD = 0.05
+# Joints of the ankle are this near to the height of the last one, likewise.
+ANKLE_NEAR = 0.3
+# A joint turns about a direction if its axis is within 60 degrees of it.
+ALONG = 0.5
 MOST_CORNERS = 8
 AREA_LOSS = 0.005
 # Segment lengths of a standing adult as fractions of body height (Winter 2009, Fig.
@@ -137,17 +141,38 @@ def placement_in_body(model: pin.Model, sole: Sole) -> tuple[int, pin.SE3]:
 def _foot_and_toes(skeleton: Skeleton, path: Path, forward: Array) -> Path:
     """Return the bodies at the end of a leg that may carry the sole, foot first.
 
-    Toes are ahead of the joint above them more than they are below it; the shin's end
-    is not, and neither is the second of two ankle joints.
+    Toes are ahead of the joint above them more than they are below it, and pitch on a
+    foot that the ankle pitches: the shin's end does not, and neither does the second of
+    two ankle joints, however far ahead it is.
     """
     first = len(path) - 1
-    least = TOES_AHEAD * skeleton.chain_length(path)
+    length = skeleton.chain_length(path)
     while first > 0:
         step = skeleton.positions[path[first]] - skeleton.positions[path[first - 1]]
-        if float(step @ forward) <= max(least, abs(float(step @ skeleton.up))):
+        least = max(TOES_AHEAD * length, abs(float(step @ skeleton.up)))
+        above = [body for body in _ankle(skeleton, path) if body in path[:first]]
+        if (
+            float(step @ forward) <= least
+            or not _pitches(skeleton, path[first], forward)
+            or not any(_pitches(skeleton, body, forward) for body in above)
+        ):
             break
         first -= 1
     return path[first:]
+
+
+def _ankle(skeleton: Skeleton, path: Path) -> Path:
+    """Return the bodies whose joints are not much higher than the last one's."""
+    top = skeleton.height(path[-1]) + ANKLE_NEAR * skeleton.chain_length(path)
+    return tuple(body for body in path if skeleton.height(body) < top)
+
+
+def _pitches(skeleton: Skeleton, body: int, forward: Array) -> bool:
+    """Whether the joint of a body turns about the lateral axis."""
+    joint = skeleton.description.joint_by_name[skeleton.names[body]]
+    axis = skeleton.poses[body].rotation @ joint.axis
+    turns = joint.kind in ("revolute", "continuous")
+    return turns and abs(float(axis @ np.cross(skeleton.up, forward))) > ALONG
 
 
 def _foot(skeleton: Skeleton, body: int) -> Foot:
@@ -247,8 +272,13 @@ def _estimate(skeleton: Skeleton, side: Side, path: Path, forward: Array) -> Sol
     drop = skeleton.height(body) - skeleton.lowest(body)
     plane = "at the foot's lowest frame"
     if drop < 0.01 * leg:
-        drop = ANKLE_HEIGHT_PER_LEG * leg
+        lowest_joint = min(map(skeleton.height, path))
+        drop = skeleton.height(body) - lowest_joint + ANKLE_HEIGHT_PER_LEG * leg
         plane = "at human ankle height"
+    shapes = map(skeleton.lowest, filter(skeleton.has_shapes, _ankle(skeleton, path)))
+    bottom = skeleton.height(body) - min(shapes, default=np.inf)
+    if bottom > drop:
+        drop, plane = bottom, "under the lowest shape of the ankle"
     leg += drop
     pose = _sole_pose(skeleton, body, up, -drop * up[None, :], forward)
     length, width = FOOT_LENGTH_PER_LEG * leg, FOOT_WIDTH_PER_LEG * leg
