@@ -183,7 +183,7 @@ def test_bad_step_files_are_named_with_the_row(
 
 def test_missing_files_and_bad_feet() -> None:
     """A file that is not there, unknown feet and empty walks are refused."""
-    with pytest.raises(EquipoiseError, match="cannot be read"):
+    with pytest.raises(EquipoiseError, match="no such file"):
         read_footsteps("nowhere.csv", FEET)
     with pytest.raises(EquipoiseError, match="unknown foot 'rigth'"):
         walk(FEET, 3, length=0.1, first="rigth")

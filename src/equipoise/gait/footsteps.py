@@ -14,6 +14,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
+from equipoise.input_file import LARGEST_TEXT_BYTES, read_input_text
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -186,10 +187,7 @@ def read_footsteps(path: Path | str, feet: Mapping[Side, Footstep]) -> Footsteps
         raise EquipoiseError(
             f"{path}: a step file ends in .csv or .toml, not in '{path.suffix}'"
         )
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EquipoiseError(f"{path}: cannot be read ({error})") from error
+    text = read_input_text(path, LARGEST_TEXT_BYTES)
     rows = readers[path.suffix.lower()](text, path)
     steps = tuple(_footstep(row, where) for where, row in rows)
     if not steps:
@@ -227,7 +225,7 @@ def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
 def _toml_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     try:
         tables = tomllib.loads(text).get("step", [])
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         raise EquipoiseError(f"{path}: is not TOML ({error})") from error
     if not isinstance(tables, list):
         raise EquipoiseError(f"{path}: steps must be tables [[step]]")
