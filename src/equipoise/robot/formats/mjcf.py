@@ -33,10 +33,10 @@ from equipoise.robot.description import (
 )
 from equipoise.robot.formats.mjcf_compile import (
     CompiledMjcf,
-    check_references,
     compile_mjcf,
     import_mujoco,
 )
+from equipoise.robot.formats.mjcf_references import check_references
 from equipoise.robot.formats.mjcf_shapes import ShapeReader
 from equipoise.robot.formats.mujoco_state import (
     BALL,
