@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -163,6 +164,10 @@ def _near(step: Footstep, yaw: float) -> Footstep:
 
 
 NEEDED = ("side", "x", "y")
+# Of one file; planning takes memory with the square of it.
+MOST_STEPS = 1000
+# No foot is put farther away [m], or turned more [rad].
+FARTHEST = 1e6
 COLUMNS = ("side", *COORDINATES)
 
 
@@ -189,7 +194,9 @@ def read_footsteps(path: Path | str, feet: Mapping[Side, Footstep]) -> Footsteps
         )
     text = read_input_text(path, LARGEST_TEXT_BYTES)
     rows = readers[path.suffix.lower()](text, path)
-    steps = tuple(_footstep(row, where) for where, row in rows)
+    steps = tuple(_footstep(row, where) for where, row in islice(rows, MOST_STEPS + 1))
+    if len(steps) > MOST_STEPS:
+        raise EquipoiseError(f"{path}: holds more than {MOST_STEPS} steps")
     if not steps:
         raise EquipoiseError(f"{path}: holds no steps")
     return Footsteps(feet["left"], feet["right"], steps)
@@ -272,6 +279,8 @@ def _number(value: object, what: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise EquipoiseError(f"{what} is '{value}'; a finite number is needed")
+    if abs(number) > FARTHEST:
+        raise EquipoiseError(f"{what} is '{value}'; at most {FARTHEST:g} is possible")
     return number
 
 

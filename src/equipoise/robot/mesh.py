@@ -28,6 +28,8 @@ Triangles = NDArray[np.int32]
 
 COLLADA_HEAD_BYTES = 65536
 LARGEST_MESH_BYTES = 128 * MEGABYTE
+# No vertex is farther out, whatever its unit.
+LARGEST_COORDINATE = 1e9
 STL_HEADER_BYTES = 84
 STL_TRIANGLE_BYTES = 50
 MOST_STL_TRIANGLES = 200_000
@@ -196,7 +198,9 @@ def _read(path: Path, changed_ns: int, size: int) -> Mesh | None:
         return None
     if mesh is None or len(mesh.vertices) == 0:
         return None
-    if not np.isfinite(mesh.vertices).all() or not _corners_exist(mesh):
+    if not (np.abs(mesh.vertices) <= LARGEST_COORDINATE).all():
+        return None
+    if not _corners_exist(mesh):
         return None
     mesh.vertices.flags.writeable = False
     mesh.triangles.flags.writeable = False

@@ -46,6 +46,11 @@ def read_with_coal(path: Path) -> RawMesh | None:
     return _WORKER.read(path)
 
 
+def end_worker() -> None:
+    """End the process that reads meshes; the next mesh starts another."""
+    _WORKER.end()
+
+
 class _Worker:
     """A process that reads meshes, started when the first one is asked for."""
 

@@ -163,13 +163,14 @@ def _height_field(path: Path, cell: float) -> HeightField:
                 else:
                     values = np.loadtxt(file, delimiter=",", ndmin=2, encoding="utf-8")
             heights = np.asarray(values, dtype=np.float64)
-    except (MemoryError, OSError, TypeError, ValueError, Warning) as error:
+    except EquipoiseError as error:
+        raise EquipoiseError(f"height field {error}") from error
+    # a broken file can make NumPy fail in any way
+    except Exception as error:
         reason = " ".join(str(error).split())
         raise EquipoiseError(
             f"height field {path}: no heights can be read from it ({reason})"
         ) from error
-    except EquipoiseError as error:
-        raise EquipoiseError(f"height field {error}") from error
     ny, nx = (*heights.shape, 0, 0)[:2]
     origin = -0.5 * cell * np.array([nx - 1.0, ny - 1.0])
     return HeightField(heights, cell, origin, f"height field {path}")

@@ -9,13 +9,18 @@ import zlib
 from pathlib import Path
 
 import lz4.frame
+import numpy as np
 import pytest
 import zstandard
+from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
+from runs import swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.input_file import LIMIT_VARIABLE
 from equipoise.log.mcap_format import log_size
+from equipoise.log.mcap_format.mcap_reader import read_run
+from equipoise.log.mcap_format.mcap_writer import write_mcap
 from equipoise.log.open_run import log_contents, open_run
 from equipoise.log.recordings.bag import read_db3
 
@@ -117,3 +122,36 @@ def test_a_bounded_file_reads_no_more_than_there_is(tmp_path: Path) -> None:
         bounded.seek(2)
         assert bounded.read(2**60) == b"cdef"
         assert bounded.seek(0, io.SEEK_END) == bounded.tell() == 6
+
+
+@pytest.mark.parametrize("topic", ["/zmp", "/zmp_margin", "/com", "/joint_states"])
+@pytest.mark.parametrize("how", ["fewer", "huge"])
+def test_rows_of_unlike_number_or_size(tmp_path: Path, topic: str, how: str) -> None:
+    """A log whose topics do not have the same rows, or absurd numbers, is refused."""
+    run = swaying(seconds=0.5, rate=100.0)
+    content = io.BytesIO()
+    write_mcap(run, content)
+    reader = make_reader(io.BytesIO(content.getvalue()))
+    summary = reader.get_summary()
+    assert summary is not None
+    path = tmp_path / "log.mcap"
+    seen = 0
+    with path.open("wb") as stream:
+        writer = Writer(stream)
+        writer.start("ros2")
+        numbers = {}
+        for channel in summary.channels.values():
+            schema = summary.schemas[channel.schema_id]
+            number = writer.register_schema(schema.name, schema.encoding, schema.data)
+            numbers[channel.id] = writer.register_channel(channel.topic, "cdr", number)
+        for _, channel, message in reader.iter_messages():
+            data, seen = message.data, seen + (channel.topic == topic)
+            if channel.topic == topic and seen == 3:
+                if how == "fewer":
+                    continue
+                data = data[:-8] + np.array([1e300], "<f8").tobytes()
+            time = message.log_time
+            writer.add_message(numbers[channel.id], time, data, time)
+        writer.finish()
+    with pytest.raises(EquipoiseError, match=r"differ in time|not finite"):
+        read_run(path, run.robot)

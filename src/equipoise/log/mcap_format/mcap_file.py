@@ -89,7 +89,7 @@ class Messages:
                 return parts[0]
             places = np.concatenate([group.places for group in self.groups])
             return np.concatenate(parts)[np.argsort(places)]
-        except (KeyError, ValueError) as error:
+        except (EquipoiseError, ValueError) as error:
             raise EquipoiseError(
                 f"topic '{self.topic}': '{path}' is missing or differs in length"
             ) from error

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, plausible
 from equipoise.errors import EquipoiseError
 from equipoise.input_file import LARGEST_TABLE_BYTES, open_input
+from equipoise.log.mcap_format.log_size import FARTHEST_TIME
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.recordings.recording import (
     MeasuredWrench,
@@ -28,6 +29,7 @@ from equipoise.log.recordings.recording import (
     seconds_from,
     sorted_rows,
 )
+from equipoise.robot.description import first_few
 
 TIME = re.compile(
     r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"
@@ -120,6 +122,9 @@ def _times(file: Path, columns: dict[str, Array], notices: list[str]) -> Times:
             unit = "ns"
             notices.append(f"column '{name}' is taken for nanoseconds")
         since = (values - values.min()) * (NANOSECONDS / PER_SECOND[unit])
+        if since.max() >= FARTHEST_TIME:
+            years = since.max() / NANOSECONDS / 31_557_600.0
+            raise EquipoiseError(f"{file}: its times span {years:.3g} years")
         return np.asarray(np.rint(since), dtype=np.int64)
     raise EquipoiseError(
         f"{file}: has no column of time ('time', 'time_s', 't', 'timestamp' or "
@@ -240,8 +245,15 @@ def csv_columns(
     if table.rows == 0:
         raise EquipoiseError(NOT_A_TABLE.format(file))
     texts = [name for name in names if name in table.texts]
-    notices += [f"column '{name}' is left out: it holds texts" for name in texts]
-    return CsvColumns(table.columns(), notices)
+    if len(texts) == 1:
+        notices.append(f"column '{texts[0]}' is left out: it holds texts")
+    elif texts:
+        some = first_few([f"'{name}'" for name in texts])
+        notices.append(f"{len(texts)} columns are left out: they hold texts ({some})")
+    columns = table.columns()
+    if not columns:
+        raise EquipoiseError(f"{file}: none of its columns holds numbers")
+    return CsvColumns(columns, notices)
 
 
 def _check_names(file: Path, names: list[str]) -> None:
@@ -316,7 +328,7 @@ class _Table:
                 for r in cells
             )
             block = np.array(list(rows), dtype=np.float64)
-        self._blocks.append(block)
+        self._blocks.append(plausible(block))
 
     def columns(self) -> dict[str, Array]:
         numbers = np.ascontiguousarray(np.concatenate(self._blocks).T)
