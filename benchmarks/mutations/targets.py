@@ -119,6 +119,7 @@ def _mesh(kind: str, file: Path) -> str:
 def words(kind: str, file: Path, turn: int) -> list[str]:
     """Return a command that reads a broken file; which one goes by turns."""
     out = file.parent / "out"
+    picture = ["--what", "com", "--out", f"{out}.svg", "--force"]
     if kind in ("stl", "dae", "obj"):
         robot = file.with_suffix(f".{kind}.urdf")
         robot.write_text(MESH_URDF.format(name=file.name), encoding="utf-8")
@@ -131,13 +132,13 @@ def words(kind: str, file: Path, turn: int) -> list[str]:
             ["log", str(file)],
             ["identify", ROBOT, str(file)],
             ["pose", ROBOT, str(file), "1"],
-            ["plot", str(file), "--robot", ROBOT, "--out", f"{out}.svg", "--force"],
+            ["plot", str(file), "--robot", ROBOT, *picture],
         ],
         "mcap": [
             ["log", str(file)],
             ["identify", ROBOT, str(file)],
             ["trajectory", str(file), "--out", f"{out}.csv", "--force"],
-            ["compare", str(file), str(file)],
+            ["plot", str(file), *picture],
         ],
         "footsteps": [["walk", ROBOT, "--footsteps", str(file)]],
         "terrain": [

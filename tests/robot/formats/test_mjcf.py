@@ -509,6 +509,10 @@ def test_includes_are_followed(tmp_path: Path) -> None:
         ),
         ('<mujoco><compiler angle="turns"/></mujoco>', "turns"),
         (FREE % (f'<body pos="inf 0 0"><joint/>{ROD}</body>', END), "impossible pos"),
+        (
+            FREE % (f'<body><joint/>{ROD}<geom size="inf" mass="0"/></body>', END),
+            "impossible size",
+        ),
         (FREE % (f'<body><joint ref="1e300"/>{ROD}</body>', END), "impossible ref"),
     ],
 )

@@ -289,12 +289,15 @@ def _refuse_absurd_values(model: Any, path: Path) -> None:
         "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"),
         "jnt": ("pos", "axis"),
         "dof": ("armature", "damping", "frictionloss"),
-        "geom": ("pos", "quat"),
+        "geom": ("pos", "quat", "size"),
         "actuator": ("gear", "armature", "damping"),
     }
     for kind, fields in fields_by_kind.items():
         for field in fields:
-            if not (np.abs(getattr(model, f"{kind}_{field}")) < DIVERGED).all():
+            values = getattr(model, f"{kind}_{field}")
+            # numbers that are too large or too small leave a quaternion of zeros
+            no_turn = field.endswith("quat") and not values.any(axis=1).all()
+            if no_turn or not (np.abs(values) < DIVERGED).all():
                 raise RobotFileError(f"{path}: a {kind} has an impossible {field}")
     for values, what in (
         (model.qpos0, "a joint has an impossible ref"),

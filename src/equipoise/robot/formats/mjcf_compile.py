@@ -36,9 +36,6 @@ STAND_IN_FACES = (
     *(1, 5, 7, 1, 7, 3),
 )
 
-# Orientations that MuJoCo computes from numbers of a document.
-ORIENTATIONS = ("body_quat", "body_iquat", "geom_quat")
-
 # MuJoCo's log settings and Python's warning filters are global to the process.
 _LOG_LOCK = threading.Lock()
 
@@ -98,20 +95,9 @@ def compile_mjcf(root: Element, path: Path) -> CompiledMjcf:
         raise RobotFileError(f"{path}: MuJoCo refuses it: {one_line(error)}") from error
     except (RecursionError, MemoryError) as error:
         raise RobotFileError(f"{path}: too large or too deeply nested") from error
-    _refuse_impossible(model, path)
     said = [f"MuJoCo warns: {one_line(text)}" for text in warned]
     notices = (*meshes.notices(), *said)
     return CompiledMjcf(model, spec, notices, files_of_meshes, bare)
-
-
-def _refuse_impossible(model: Any, path: Path) -> None:
-    for what in ORIENTATIONS:
-        values = getattr(model, what)
-        if not (np.isfinite(values).all() and values.any(axis=1).all()):
-            raise RobotFileError(
-                f"{path}: numbers of it are too large or too small: MuJoCo computes a "
-                f"{what} that is no orientation"
-            )
 
 
 def import_mujoco(what: str, kind: type[EquipoiseError] = RobotFileError) -> Any:
