@@ -13,3 +13,14 @@ def frozen_array(values: ArrayLike) -> Array:
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array
+
+
+# Larger numbers are no measurement of anything, and their squares overflow.
+LARGEST_NUMBER = 1e30
+
+
+def plausible(values: Array) -> Array:
+    """Return numbers, NaN for those that are not finite or beyond any measurement."""
+    with np.errstate(invalid="ignore"):
+        kept = np.abs(values) <= LARGEST_NUMBER
+    return values if kept.all() else np.where(kept, values, np.nan)

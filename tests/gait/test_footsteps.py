@@ -184,7 +184,7 @@ def test_bad_step_files_are_named_with_the_row(
 
 def test_missing_files_and_bad_feet() -> None:
     """A file that is not there, unknown feet and empty walks are refused."""
-    with pytest.raises(EquipoiseError, match="cannot be read"):
+    with pytest.raises(EquipoiseError, match="no such file"):
         read_footsteps("nowhere.csv", FEET)
     with pytest.raises(EquipoiseError, match="unknown foot 'rigth'"):
         walk(FEET, 3, length=0.1, first="rigth")
@@ -195,3 +195,14 @@ def test_missing_files_and_bad_feet() -> None:
     for steps in (0, -1, 2.5, math.nan):
         with pytest.raises(EquipoiseError, match="whole number"):
             walk(FEET, steps)  # type: ignore[arg-type]
+
+
+def test_files_beyond_all_bounds(tmp_path: Path) -> None:
+    """Steps to the end of the universe, and thousands of them, are refused."""
+    path = tmp_path / "steps.csv"
+    path.write_text("side,x,y\nleft,0.1,1e300\n", encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"at most 1e\+06 is possible"):
+        read_footsteps(path, FEET)
+    path.write_text("side,x,y\n" + "left,0.1,0.1\n" * 1001, encoding="utf-8")
+    with pytest.raises(EquipoiseError, match="more than 1000 steps"):
+        read_footsteps(path, FEET)

@@ -246,3 +246,60 @@ def test_file_without_a_mesh_is_named(tmp_path: Path) -> None:
     text = Biped(foot='<mesh filename="foot.stl"/>').urdf()
     warnings = robot_warnings(text, tmp_path / "robot.urdf")
     assert "files that hold no mesh that can be read (1: foot.stl)" in warnings
+
+
+def test_links_do_not_lead_out_of_a_package(tmp_path: Path) -> None:
+    """A link in a package to a file elsewhere is left out, with a warning."""
+    robot_file = tmp_path / "ws" / "named" / "urdf" / "robot.urdf"
+    robot_file.parent.mkdir(parents=True)
+    secret = write_box(tmp_path / "elsewhere" / "deep" / "box.stl")
+    link = tmp_path / "ws" / "named" / "meshes" / "box.stl"
+    link.parent.mkdir()
+    link.symlink_to(secret)
+    meshes = MeshFiles(robot_file)
+    assert meshes.find("package://named/meshes/box.stl") is None
+    assert "a link leads out of the package" in meshes.notices()[0]
+
+
+@pytest.mark.parametrize("where", ["beside", "same_package", "variable", "installed"])
+def test_links_that_packages_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Installed links to sources, annexed files and other packages are followed."""
+    robot_file = tmp_path / "ws" / "share" / "named" / "urdf" / "robot.urdf"
+    robot_file.parent.mkdir(parents=True)
+    folder = {
+        "beside": tmp_path / "ws" / "share" / ".annex",
+        "same_package": tmp_path / "source" / "other_name",
+        "variable": tmp_path / "packages" / "other",
+        "installed": tmp_path / "source" / "named",
+    }[where]
+    if where == "same_package":
+        package(folder, "named")
+    if where == "variable":
+        monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "packages"))
+    if where == "installed":
+        (folder / "urdf").mkdir(parents=True)
+        (folder / "urdf" / "robot.urdf").touch()
+        robot_file.symlink_to(folder / "urdf" / "robot.urdf")
+    real = write_box(folder / "meshes" / "box.stl")
+    link = tmp_path / "ws" / "share" / "named" / "meshes" / "box.stl"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    assert MeshFiles(robot_file).find("package://named/meshes/box.stl") == link
+
+
+@pytest.mark.parametrize(
+    "name", ["package://./etc/hostname", "package://.ssh/id", "model:///../x"]
+)
+def test_packages_that_are_no_names(tmp_path: Path, name: str) -> None:
+    """A package is not this folder, the one above or a hidden one."""
+    with pytest.raises(RobotFileError, match="climbs out of its package"):
+        MeshFiles(tmp_path / "robot.urdf").find(name)
+
+
+def test_the_folders_of_the_system_are_no_packages(tmp_path: Path) -> None:
+    """/etc lies above every robot file, but has no package.xml."""
+    meshes = MeshFiles(tmp_path / "robot.urdf")
+    assert meshes.find("package://etc/hostname") is None
+    assert "etc/hostname" in meshes.notices()[0]

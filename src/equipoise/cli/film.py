@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from equipoise.cli.console import check_out, print_notices, printable, progress
+from equipoise.cli.long_work import film_seconds, refuse_long
 
 if TYPE_CHECKING:
     from equipoise.show.films.encode import Picture
@@ -64,6 +65,9 @@ class Film:
     title: Annotated[str | None, tyro.conf.arg(metavar="WORDS")] = None
     """Caption; default: what happened in the run."""
 
+    long: bool = False
+    """Do it even if it takes more than ten minutes."""
+
     force: bool = False
     """Replace a file that exists."""
 
@@ -95,6 +99,8 @@ class Film:
             fps = usual if self.fps is None else self.fps
             asked = (fps, self.speed, self.begin, self.end)
             count = len(film.picture_times(scene, *asked))
+            seconds = film_seconds(count, *self.size)
+            refuse_long(seconds, f"a film of {count} pictures", self.long)
             pictures = film.Film(scene, style).pictures(*asked)
             writer(out, _with_progress(pictures, count, printable(out.name)), fps)
         print(f"written: {printable(str(out))}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from equipoise.cli.console import make_console, make_table, printable, progress
+from equipoise.cli.long_work import poses_seconds, refuse_long
 
 if TYPE_CHECKING:
     from equipoise.identification.posing.design import Design
@@ -51,6 +52,9 @@ class Poses:
     force: bool = False
     """Replace a file that exists."""
 
+    long: bool = False
+    """Do it even if it takes more than ten minutes."""
+
     settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML to use instead of the one beside the robot file."""
 
@@ -72,6 +76,11 @@ class Poses:
             )
         if self.seed < 0:
             raise EquipoiseError(f"--seed {self.seed}: must be ≥ 0")
+        refuse_long(
+            poses_seconds(self.candidates, self.count),
+            f"choosing {self.count} of {self.candidates} poses",
+            self.long,
+        )
         robot = load(self.robot, self.settings)
         done = self._measured(robot)
         collisions = self_collision(robot)

@@ -21,6 +21,7 @@ from equipoise.cli.console import (
     printable,
     progress,
 )
+from equipoise.cli.long_work import refuse_long_run
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -123,6 +124,9 @@ class RunOptions:
     settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML to use instead of the one beside the robot file."""
 
+    long: bool = False
+    """Do it even if it takes more than ten minutes."""
+
     verbose: bool = False
     """Print all results, not only those that matter most."""
 
@@ -157,6 +161,7 @@ def run_trial(
         0 if the robot did it, 1 if not.
     """
     from equipoise.log.folder import check_folder
+    from equipoise.robot.joint_coordinates import BASE_V
     from equipoise.robot.load import load
     from equipoise.simulation.engine import check_dt
     from equipoise.simulation.loop import whole_steps
@@ -170,6 +175,7 @@ def run_trial(
     check_dt(options.dt)
     if seconds is not None:
         whole_steps(seconds, options.dt, "duration (--seconds)")
+        refuse_long_run(options, seconds, BASE_V)
     if options.out is not None:
         check_folder(options.out, replace=options.force)
     robot = load(options.robot, options.settings)
@@ -182,6 +188,8 @@ def run_trial(
         world = with_friction(world, options.friction)
     # a walk whose duration is not known yet puts them where they belong itself
     world = with_pushes(world, asked_pushes, seconds)
+    if seconds is not None:
+        refuse_long_run(options, seconds, robot.model.nv)
     with progress(seconds, f"{verb} {robot.name}") as told:
         run = simulate(
             world, model=model, engine=options.engine, dt=options.dt, progress=told

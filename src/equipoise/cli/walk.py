@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from equipoise.cli.console import make_console, make_table, printable
+from equipoise.cli.long_work import refuse_long_run
 from equipoise.cli.trial import (
     RunOptions,
     asked_push,
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     from equipoise.simulation.world import World
 
 # What one may still say where the paper says the rest.
-BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "settings", "paper")
+BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "long", "settings", "paper")
+
+
+# No robot steps faster [s].
+SHORTEST_STEP = 0.1
+# Simulated time of all the walks of the paper's experiment [s], and its robot's size.
+PAPER_SECONDS, PAPER_DEGREES = 25.0, 18
 
 
 @dataclass(frozen=True)
@@ -128,9 +135,12 @@ class Walk(GaitOptions, RunOptions):
         from equipoise.simulation.walk import walk
 
         def simulate(world: World, model: Robot, **how: Any) -> Run:
+            # at least so long: to plan many steps takes long itself
+            refuse_long_run(self, SHORTEST_STEP * self.steps, model.model.nv)
             motion = self.plan(model, world.terrain)
             asked_pushes = [asked_push(word) for word in self.push]
             world = with_pushes(world, asked_pushes, motion.duration)
+            refuse_long_run(self, motion.duration, model.model.nv)
             return walk(world, motion, **how)
 
         mode: Mode = "servo" if self.actuators == "servo" else "position"
@@ -150,6 +160,7 @@ class Walk(GaitOptions, RunOptions):
                 word = option.name.replace("_", "-")
                 raise EquipoiseError(f"--{word} cannot be changed with --paper")
         check_dt(self.dt)
+        refuse_long_run(self, PAPER_SECONDS, PAPER_DEGREES)
         if self.out is not None:
             check_folder(self.out, replace=self.force)
         done = paper_walk(

@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
+from equipoise.input_file import LARGEST_TEXT_BYTES, read_input_text
 from equipoise.robot.parts import Side
 
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -162,6 +164,10 @@ def _near(step: Footstep, yaw: float) -> Footstep:
 
 
 NEEDED = ("side", "x", "y")
+# Of one file; planning takes memory with the square of it.
+MOST_STEPS = 1000
+# No foot is put farther away [m], or turned more [rad].
+FARTHEST = 1e6
 COLUMNS = ("side", *COORDINATES)
 
 
@@ -186,12 +192,11 @@ def read_footsteps(path: Path | str, feet: Mapping[Side, Footstep]) -> Footsteps
         raise EquipoiseError(
             f"{path}: a step file ends in .csv or .toml, not in '{path.suffix}'"
         )
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EquipoiseError(f"{path}: cannot be read ({error})") from error
+    text = read_input_text(path, LARGEST_TEXT_BYTES)
     rows = readers[path.suffix.lower()](text, path)
-    steps = tuple(_footstep(row, where) for where, row in rows)
+    steps = tuple(_footstep(row, where) for where, row in islice(rows, MOST_STEPS + 1))
+    if len(steps) > MOST_STEPS:
+        raise EquipoiseError(f"{path}: holds more than {MOST_STEPS} steps")
     if not steps:
         raise EquipoiseError(f"{path}: holds no steps")
     return Footsteps(feet["left"], feet["right"], steps)
@@ -227,7 +232,7 @@ def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
 def _toml_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     try:
         tables = tomllib.loads(text).get("step", [])
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         raise EquipoiseError(f"{path}: is not TOML ({error})") from error
     if not isinstance(tables, list):
         raise EquipoiseError(f"{path}: steps must be tables [[step]]")
@@ -274,6 +279,8 @@ def _number(value: object, what: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise EquipoiseError(f"{what} is '{value}'; a finite number is needed")
+    if abs(number) > FARTHEST:
+        raise EquipoiseError(f"{what} is '{value}'; at most {FARTHEST:g} is possible")
     return number
 
 

@@ -83,6 +83,10 @@ def walk_phases(
     return tuple(phases)
 
 
+# No length, time or angle of a gait is larger [m, s, rad].
+LARGEST = 1e6
+
+
 def check_number(
     name: str,
     value: float,
@@ -111,6 +115,10 @@ def check_number(
         raise EquipoiseError(f"{name} is {value!r}; it must be a number") from None
     if not math.isfinite(number):
         raise EquipoiseError(f"{name} is {number:g} {unit}; it must be finite")
+    if abs(number) > LARGEST:
+        raise EquipoiseError(
+            f"{name} is {number:g} {unit}; at most {LARGEST:g} is possible"
+        )
     limits = [
         (least, number >= least, f"at least {least:g}"),
         (above, number > above, f"more than {above:g}"),

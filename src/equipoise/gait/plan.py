@@ -43,6 +43,8 @@ HOLD = 1.5
 # Fraction of a step: time for the ZMP to go from foot to foot, and for a foot to swing.
 DOUBLE_SUPPORT = 0.25
 STEPS = 6
+# No robot walks below this fraction of its CoM's height in standing.
+LOWEST_COM = 0.01
 UP = 2
 
 
@@ -95,8 +97,10 @@ def complete(robot: Robot, footsteps: Footsteps | None, **given: Any) -> GaitPar
         values[name] = check_number(name, values[name], "m")
     for name in ("turn", "swing_pitch", "torso_pitch"):
         values[name] = check_number(name, values[name], "rad")
-    for name in ("clearance", "com_height"):
-        values[name] = check_number(name, values[name], "m", above=0.0)
+    values["clearance"] = check_number("clearance", values["clearance"], "m", above=0.0)
+    values["com_height"] = check_number(
+        "com_height", values["com_height"], "m", above=LOWEST_COM * standing
+    )
     values["width"] = check_number("width", values["width"], "m", least=0.0)
     for name in ("step_time", "start_time", "stop_time"):
         values[name] = check_number(name, values[name], "s", above=0.0)

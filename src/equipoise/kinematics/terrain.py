@@ -83,6 +83,10 @@ class _Plane(ABC):
         return GroundArrays(PLANE, normal=self.normal, offset=self.offset)
 
 
+# No ground is higher or deeper [m].
+HIGHEST = 1e6
+
+
 @dataclass(frozen=True)
 class Flat(_Plane):
     """Level ground.
@@ -255,6 +259,8 @@ class HeightField:
             )
         if not np.isfinite(heights).all():
             raise ShapeError(f"{self.label}: heights hold values that are not finite")
+        if not (np.abs(heights) <= HIGHEST).all():
+            raise ShapeError(f"{self.label}: heights hold values beyond {HIGHEST:g} m")
         _check_number("cell", self.cell, self.label, "m", positive=True)
         origin = np.asarray(self.origin, dtype=np.float64)
         if origin.shape != (2,) or not np.isfinite(origin).all():

@@ -16,6 +16,7 @@ import numpy as np
 
 from equipoise.atomic_file import naming_file, write_text_atomically
 from equipoise.errors import EquipoiseError
+from equipoise.input_file import LARGEST_TEXT_BYTES, read_input_text
 from equipoise.log.mcap_format.mcap_file import LOG_NAME
 from equipoise.log.mcap_format.mcap_writer import write_mcap
 
@@ -211,14 +212,12 @@ def read_summary(folder: Path | str) -> dict[str, Any]:
         EquipoiseError: If it is not the folder of a run, or the file is damaged.
     """
     file = Path(folder) / SUMMARY_NAME
-    try:
-        results = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    if not file.exists():
         raise EquipoiseError(
             f"{folder}: is not the folder of a run: it has no {SUMMARY_NAME}"
-        ) from error
-    except OSError as error:
-        raise EquipoiseError(f"{file}: cannot be read ({error.strerror})") from error
+        )
+    try:
+        results = json.loads(read_input_text(file, LARGEST_TEXT_BYTES))
     except (ValueError, RecursionError) as error:
         raise EquipoiseError(f"{file}: is not JSON ({error})") from error
     if not isinstance(results, dict):

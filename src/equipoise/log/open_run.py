@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from mcap.reader import make_reader
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.log.folder import summary_beside
+from equipoise.log.mcap_format.log_size import BoundedFile
 from equipoise.log.mcap_format.mcap_file import LOG_NAME, log_path, open_log, read_whole
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
@@ -99,7 +100,7 @@ def is_run(path: Path) -> bool:
         return False
     try:
         with open_log(file) as stream:
-            index = make_reader(stream).get_summary()
+            index = make_reader(cast("BinaryIO", BoundedFile(stream))).get_summary()
             if index is None or index.statistics is None:
                 raise EquipoiseError("has no list of its topics")
             announced = {channel.topic for channel in index.channels.values()}

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.arrays import Array, frozen_array
+from equipoise.arrays import Array, frozen_array, plausible
 from equipoise.errors import EquipoiseError, NameNotFoundError, ShapeError
 from equipoise.log.folder import plain_summary, write_run
 from equipoise.log.surroundings import Surroundings
@@ -365,7 +365,11 @@ def _checked(
 
 
 def _check_finite(name: str, values: Array) -> None:
-    """Refuse NaN and infinity; the message names the first row that holds one."""
-    if not np.isfinite(values).all():
-        row = int(np.argwhere(~np.isfinite(values))[0][0])
+    """Refuse NaN and infinity; the message names the first row that holds one.
+
+    Numbers that no measurement can have count as infinite.
+    """
+    finite = np.isfinite(plausible(values))
+    if not finite.all():
+        row = int(np.argwhere(~finite)[0][0])
         raise ShapeError(f"{name} holds values that are not finite, first in row {row}")

@@ -1,8 +1,9 @@
 """Triangle meshes: read from files, joined, made coarser.
 
-Binary STL files are read here and all others by coal. trimesh reads the same vertices
-and triangles from STL files (talos and g1 of example-robot-data), but takes five times
-as long, and does not read COLLADA files (romeo) without one more dependency, pycollada.
+Binary STL files are read here and all others by coal, in a process of its own
+(:mod:`equipoise.robot.mesh_worker`). trimesh reads the same vertices and triangles from
+STL files (talos and g1 of example-robot-data), but takes five times as long, and does
+not read COLLADA files (romeo) without one more dependency, pycollada.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
+from equipoise.errors import EquipoiseError
+from equipoise.input_file import MEGABYTE, open_input, read_input, size_limit
+from equipoise.robot.mesh_worker import read_with_coal
 
 # Meshes are large and their files hold single precision.
 Vertices = NDArray[np.float32]
 Triangles = NDArray[np.int32]
 
 COLLADA_HEAD_BYTES = 65536
-LARGEST_MESH_BYTES = 128 * 1024 * 1024
+LARGEST_MESH_BYTES = 128 * MEGABYTE
+# No vertex is farther out, whatever its unit.
+LARGEST_COORDINATE = 1e9
 STL_HEADER_BYTES = 84
 STL_TRIANGLE_BYTES = 50
 MOST_STL_TRIANGLES = 200_000
@@ -164,7 +170,7 @@ def read_mesh(path: Path) -> Mesh | None:
     """
     try:
         state = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return _read(path, state.st_mtime_ns, state.st_size)
 
@@ -173,7 +179,7 @@ def rotation_to_z_up(path: Path) -> Array | None:
     """Return the rotation that makes a COLLADA file's up axis z, None if it is."""
     try:
         head = _collada_head(path)
-    except OSError:
+    except EquipoiseError:
         return None
     if re.search(rb"<up_axis>\s*Y_UP", head):
         return np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -184,33 +190,42 @@ def rotation_to_z_up(path: Path) -> Array | None:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, changed_ns: int, size: int) -> Mesh | None:
-    if size > LARGEST_MESH_BYTES:
+    if size > size_limit(LARGEST_MESH_BYTES):
         return None
     try:
         mesh = _read_binary_stl(path) or _read_with_coal(path)
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, EquipoiseError):
         return None
-    if len(mesh.vertices) == 0 or not np.isfinite(mesh.vertices).all():
+    if mesh is None or len(mesh.vertices) == 0:
+        return None
+    if not (np.abs(mesh.vertices) <= LARGEST_COORDINATE).all():
+        return None
+    if not _corners_exist(mesh):
         return None
     mesh.vertices.flags.writeable = False
     mesh.triangles.flags.writeable = False
     return mesh
 
 
-def _read_with_coal(path: Path) -> Mesh:
-    import coal
+def _corners_exist(mesh: Mesh) -> bool:
+    corners = mesh.triangles
+    return corners.size == 0 or 0 <= corners.min() <= corners.max() < len(mesh.vertices)
 
-    model = coal.MeshLoader().load(str(path))
-    vertices = np.array(model.vertices()) * _collada_unit(path)
-    corners = (model.tri_indices(at) for at in range(model.num_tris))
-    triangles = np.array([(t[0], t[1], t[2]) for t in corners], dtype=np.int32)
-    return Mesh(vertices.astype(np.float32), triangles.reshape(-1, 3))
+
+def _read_with_coal(path: Path) -> Mesh | None:
+    open_input(path, LARGEST_MESH_BYTES).close()
+    found = read_with_coal(path)
+    if found is None:
+        return None
+    with np.errstate(all="ignore"):  # beyond single precision is not finite
+        vertices = (found.vertices * _collada_unit(path)).astype(np.float32)
+    return Mesh(vertices, found.triangles.astype(np.int32))
 
 
 def _collada_head(path: Path) -> bytes:
     if path.suffix.lower() != ".dae":
         return b""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         return file.read(COLLADA_HEAD_BYTES)
 
 
@@ -218,14 +233,18 @@ def _collada_unit(path: Path) -> float:
     """Return the metres that a COLLADA file counts in; the loader ignores them."""
     pattern = rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)"
     unit = re.search(pattern, _collada_head(path))
-    return float(unit.group(1)) if unit else 1.0
+    try:
+        metres = float(unit.group(1)) if unit else 1.0
+    except ValueError:
+        return 1.0
+    return metres if 0.0 < metres < np.inf else 1.0
 
 
 def _read_binary_stl(path: Path) -> Mesh | None:
     """Read a binary STL file; None for any other format."""
     if path.suffix.lower() != ".stl":
         return None
-    content = path.read_bytes()
+    content = read_input(path, LARGEST_MESH_BYTES)
     head, size = STL_HEADER_BYTES, STL_TRIANGLE_BYTES
     count = int.from_bytes(content[head - 4 : head], "little")
     if len(content) < head + size * count or len(content) < head:
@@ -247,13 +266,13 @@ def mujoco_reads(mesh: Path) -> bool:
     if suffix != ".stl":
         return suffix in (".obj", ".msh")
     try:
-        with mesh.open("rb") as file:
+        with open_input(mesh) as file:
             header = file.read(STL_HEADER_BYTES)
         if len(header) < STL_HEADER_BYTES:
             return False
         count = int.from_bytes(header[-4:], "little")
         size = mesh.stat().st_size
-    except OSError:
+    except (OSError, EquipoiseError):
         return False
     whole = size == STL_HEADER_BYTES + STL_TRIANGLE_BYTES * count
     return whole and 0 < count <= MOST_STL_TRIANGLES

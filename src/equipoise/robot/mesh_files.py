@@ -26,10 +26,13 @@ class MeshFiles:
 
     ``package://p/…`` and ``model://p/…`` are looked for in every folder above the
     robot file and in the folders of ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH``. A
-    package is a folder of that name, or one whose ``package.xml`` has that name. A
-    plain path is relative to the robot file. Where the robot file is a symbolic link,
-    the folders above its target count as well. A file whose name differs in letter
-    case alone is taken where there is no other.
+    package is a folder of that name, or one whose ``package.xml`` has that name; right
+    below the root of the file system it needs that ``package.xml``. A link in a package
+    may lead to files of the same package, beside the package and beside the robot file,
+    and to those below the folders of these variables, but nowhere else. A plain path is
+    relative to the robot file. Where the robot file is a symbolic link, the folders
+    above its target count as well. A file whose name differs in letter case alone is
+    taken where there is no other.
     """
 
     def __init__(self, robot_file: Path) -> None:
@@ -37,6 +40,7 @@ class MeshFiles:
         self._files: dict[str, Path | None] = {}
         self._missing: list[str] = []
         self._denied: list[str] = []
+        self._outside: list[str] = []
         self._other_case: list[str] = []
         self._places: dict[str, None] = {}  # an ordered set
         self._named: dict[str, list[Path]] = {}
@@ -64,6 +68,8 @@ class MeshFiles:
             found.append(missing_files(self._missing) + looked)
         if self._denied:
             found.append(denied_files(self._denied))
+        if self._outside:
+            found.append(outside_files(self._outside))
         if self._other_case:
             found.append(other_case(self._other_case))
         return found
@@ -78,7 +84,7 @@ class MeshFiles:
             inside, folders, place = rest, [Path(os.sep)], "at the absolute path"
         elif scheme in ("package", "model"):
             rest = rest.lstrip("/")  # "package:///p/…" is met in released files
-            if ".." in PurePosixPath(rest).parts:
+            if ".." in PurePosixPath(rest).parts or rest.startswith("."):
                 raise RobotFileError(
                     f"{self.robot_file}: mesh path '{name}' climbs out of its package"
                 )
@@ -87,23 +93,48 @@ class MeshFiles:
             place = self._package_place(package, folders)
         else:
             inside, folders, place = "", [], f"nowhere: {scheme}:// is not supported"
-        denied = False
+        packaged = scheme in ("package", "model") and bool(separator)
+        denied = outside = False
         for folder in folders:
             try:
                 if is_regular_file(folder / inside):
-                    return folder / inside
+                    if not packaged or self._stays(folder / inside, package, folders):
+                        return folder / inside
+                    outside = True
             except PermissionError:
                 denied = True
-        for folder in folders:
-            if (found := in_any_case(folder, inside)) is not None:
-                self._other_case.append(f"{name} as {found}")
-                return found
-        if denied:
+        for folder in () if outside else folders:
+            found = in_any_case(folder, inside)
+            if found is None:
+                continue
+            if packaged and not self._stays(found, package, folders):
+                outside = True
+                continue
+            self._other_case.append(f"{name} as {found}")
+            return found
+        if outside:
+            self._outside.append(name)
+        elif denied:
             self._denied.append(name)
         else:
             self._missing.append(name)
             self._places[place] = None
         return None
+
+    def _stays(self, file: Path, package: str, folders: list[Path]) -> bool:
+        """Whether a file of a package, links followed, is where it may be."""
+        target = file.resolve()
+        own = {self.robot_file.parent, self._target.parent}
+        beside = {folder.parent for folder in (*folders, *own)}
+        top = {Path(target.anchor), Path.home()}
+        roots = {*folders, *_package_paths(), *own, *beside}
+        if any(
+            target.is_relative_to(root)
+            for root in (folder.resolve() for folder in roots)
+            if root not in top
+        ):
+            return True
+        return any(_package_name(folder) == package for folder in target.parents)
 
     @property
     def _target(self) -> Path:
@@ -141,7 +172,9 @@ class MeshFiles:
         for folder in self._above:
             if folder.name == package:
                 yield folder
-            yield folder / package
+            below = folder / package
+            if folder != folder.parent or _can_be_read(below / "package.xml"):
+                yield below
         for folder in _package_paths():
             yield folder / package
             if folder.name == package:
@@ -174,6 +207,15 @@ def denied_files(names: Iterable[str]) -> str:
     return (
         f"{counted(len(every), 'mesh file')} cannot be read (permission denied): "
         f"{first_few(every)}"
+    )
+
+
+def outside_files(names: Iterable[str]) -> str:
+    """Return a sentence on mesh files that a link leads out of their package."""
+    every = [_shown(name) for name in names]
+    return (
+        f"{counted(len(every), 'mesh file')} left out, as a link leads out of the "
+        f"package: {first_few(every)}"
     )
 
 

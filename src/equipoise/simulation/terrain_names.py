@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
+from equipoise.input_file import LARGEST_TABLE_BYTES, open_input
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.terrain import (
@@ -153,15 +157,16 @@ def _height_field(path: Path, cell: float) -> HeightField:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # an empty file is a warning to NumPy
-            if path.suffix.lower() == ".npy":
-                with path.open("rb") as file:
-                    values = np.lib.format.read_array(file, allow_pickle=False)
-            else:
-                values = np.loadtxt(path, delimiter=",", ndmin=2)
+            with open_input(path, LARGEST_TABLE_BYTES) as file:
+                if path.suffix.lower() == ".npy":
+                    values = _npy_array(file)
+                else:
+                    values = np.loadtxt(file, delimiter=",", ndmin=2, encoding="utf-8")
             heights = np.asarray(values, dtype=np.float64)
-    except FileNotFoundError as error:
-        raise EquipoiseError(f"height field {path}: there is no such file") from error
-    except (MemoryError, OSError, TypeError, ValueError, Warning) as error:
+    except EquipoiseError as error:
+        raise EquipoiseError(f"height field {error}") from error
+    # a broken file can make NumPy fail in any way
+    except Exception as error:
         reason = " ".join(str(error).split())
         raise EquipoiseError(
             f"height field {path}: no heights can be read from it ({reason})"
@@ -169,3 +174,21 @@ def _height_field(path: Path, cell: float) -> HeightField:
     ny, nx = (*heights.shape, 0, 0)[:2]
     origin = -0.5 * cell * np.array([nx - 1.0, ny - 1.0])
     return HeightField(heights, cell, origin, f"height field {path}")
+
+
+def _npy_array(file: BinaryIO) -> NDArray[Any]:
+    """Return the array of a .npy file, if the file is as long as its header says."""
+    version = np.lib.format.read_magic(file)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError(f"version {version} of its format is not supported")
+    shape, _, dtype = readers[version](file)
+    promised = math.prod(shape) * dtype.itemsize
+    held = os.fstat(file.fileno()).st_size - file.tell()
+    if dtype.hasobject or promised > held:
+        raise ValueError(f"its header promises {promised} bytes, it holds {held}")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)

@@ -329,5 +329,7 @@ def _weight_check(world: World, vertical_force: float) -> Check:
 def _sinkage(world: World, run: Run, late: Array) -> dict[str, float]:
     """Return how deep corners of soles are in the ground [m]: mean and largest."""
     soles = [n for n, contact in enumerate(world.contacts) if contact.side is not None]
+    if not soles:
+        return {"mean": 0.0, "max": 0.0}
     depth = world.terrain.surface(run.contact_position[late][:, soles]).depth
     return {"mean": float(np.mean(depth)), "max": float(np.max(depth))}

@@ -447,6 +447,9 @@ def test_what_is_left_out_is_said() -> None:
         ('<asset><texture file="/etc/../etc/hosts"/></asset>', "leaves the folder"),
         ('<asset><mesh file="/dev/zero"/></asset>', "not a regular file"),
         ('<include file="../../../etc/passwd"/>', "leaves the folder"),
+        ('<include file="/etc/hostname"/>', "leaves the folder"),
+        ('<include file="link.xml"/>', "leaves the folder"),
+        ('<asset><model name="m" file="/etc/hosts"/></asset>', "leaves the folder"),
         ('<include file="none.xml"/>', "no such file"),
         ('<include file="evil.xml"/>', "entities"),
         ('<asset><model name="m" file="plug.xml"/></asset>', "plugin"),
@@ -461,9 +464,26 @@ def test_unsafe_documents_are_refused(text: str, words: str, tmp_path: Path) -> 
     folder.mkdir(parents=True)
     (folder / "evil.xml").write_text('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
     (folder / "plug.xml").write_text("<mujoco><extension/></mujoco>")
+    (folder / "link.xml").symlink_to("/etc/hostname")
     with pytest.raises(RobotFileError, match=words) as caught:
         read_text(f"<mujoco>{text}</mujoco>", folder / "robot.xml")
     assert "\n" not in str(caught.value)
+
+
+def test_included_links_may_stay_inside(tmp_path: Path) -> None:
+    """Files that are installed as links to their sources include each other."""
+    source, installed = tmp_path / "source" / "robots", tmp_path / "share" / "robots"
+    for folder in (source, installed):
+        folder.mkdir(parents=True)
+    part = f'<mujocoinclude><body name="a"><freejoint/>{ROD}</body></mujocoinclude>'
+    (source / "part.xml").write_text(part)
+    absolute = installed / "part.xml"
+    text = f'<mujoco><worldbody><include file="{absolute}"/>{END}'
+    (source / "robot.xml").write_text(text)
+    for name in ("part.xml", "robot.xml"):
+        (installed / name).symlink_to(source / name)
+    found = read_text(text, installed / "robot.xml")
+    assert [link.name for link in found.links] == ["a"]
 
 
 def test_includes_are_followed(tmp_path: Path) -> None:
@@ -489,6 +509,10 @@ def test_includes_are_followed(tmp_path: Path) -> None:
         ),
         ('<mujoco><compiler angle="turns"/></mujoco>', "turns"),
         (FREE % (f'<body pos="inf 0 0"><joint/>{ROD}</body>', END), "impossible pos"),
+        (
+            FREE % (f'<body><joint/>{ROD}<geom size="inf" mass="0"/></body>', END),
+            "impossible size",
+        ),
         (FREE % (f'<body><joint ref="1e300"/>{ROD}</body>', END), "impossible ref"),
     ],
 )

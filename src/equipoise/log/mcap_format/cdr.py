@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.errors import EquipoiseError
 
 Bytes = NDArray[np.uint8]
+Item = TypeVar("Item")
 # Texts and lengths are padded by up to as many bytes, of any value.
 PADDING = 7
 # Little-endian, plain CDR; alignment counts from after it.
@@ -43,6 +44,14 @@ class Column(NamedTuple):
     length: int
 
 
+class Fields(dict[str, Item], Generic[Item]):
+    """What a message has by path; what it lacks is the fault of the log."""
+
+    def __missing__(self, path: str) -> Item:
+        """Raise an EquipoiseError."""
+        raise EquipoiseError(f"a message has no '{path}'")
+
+
 @dataclass
 class Layout:
     """Places of everything in a message.
@@ -56,8 +65,8 @@ class Layout:
     """
 
     size: int = 0
-    columns: dict[str, Column] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    columns: Fields[Column] = field(default_factory=Fields)
+    texts: Fields[str] = field(default_factory=Fields)
     shape: list[slice] = field(default_factory=list)
 
     def fits(self, messages: Bytes) -> NDArray[np.bool_]:
@@ -82,6 +91,8 @@ class Layout:
         """Return the numbers at a path and those after it, shape (n, count)."""
         column = self.columns[path]
         width = column.dtype.itemsize * (column.length if count is None else count)
+        if column.offset + width > self.size:
+            raise EquipoiseError(f"a message is too short for its '{path}'")
         part = messages[:, column.offset : column.offset + width]
         return np.ascontiguousarray(part).view(column.dtype)
 

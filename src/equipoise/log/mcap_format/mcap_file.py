@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.input_file import open_input
 from equipoise.log.mcap_format.cdr import Bytes, Layout, MessageType
 from equipoise.log.mcap_format.raw_messages import (
     Damage,
@@ -88,7 +89,7 @@ class Messages:
                 return parts[0]
             places = np.concatenate([group.places for group in self.groups])
             return np.concatenate(parts)[np.argsort(places)]
-        except (KeyError, ValueError) as error:
+        except (EquipoiseError, ValueError) as error:
             raise EquipoiseError(
                 f"topic '{self.topic}': '{path}' is missing or differs in length"
             ) from error
@@ -160,11 +161,11 @@ def log_path(path: Path | str) -> Path:
 def open_log(path: Path | str) -> Iterator[BinaryIO]:
     """Open a log; whatever goes wrong in it becomes one clear line."""
     file = log_path(path)
-    if not file.is_file():
+    if not file.exists():
         beside = f"; a run's folder holds {LOG_NAME}" if Path(path).is_dir() else ""
         raise EquipoiseError(f"{file}: no such file{beside}")
     try:
-        with file.open("rb") as stream:
+        with open_input(file) as stream:
             yield stream
     except EquipoiseError as error:
         if isinstance(error, NameNotFoundError):

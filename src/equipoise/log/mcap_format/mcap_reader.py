@@ -92,6 +92,10 @@ def read_run(
         if str(error).startswith(str(file)):
             raise
         raise EquipoiseError(f"{file}: {error}") from error
+    except (ValueError, IndexError, OverflowError) as error:
+        raise EquipoiseError(
+            f"{file}: is not the log of a run: topics do not fit each other ({error})"
+        ) from error
 
 
 def _salvaged(raw: RawLog) -> dict[str, Messages]:
@@ -286,6 +290,11 @@ class _Reading:
         distance = self.messages.get(self.true + topics.ZMP_MARGIN)
         if point is not None and distance is not None:
             supported = np.isin(self.times, point.times)
+            if not len(point.times) == len(distance.times) == supported.sum():
+                raise EquipoiseError(
+                    f"'{point.topic}' and '{distance.topic}' differ in time from "
+                    f"'{topics.JOINT_STATES}'"
+                )
             zmp[supported] = point.numbers("point.x", 3)
             margin[supported] = distance.numbers("data")[:, 0]
         return supported, zmp, margin

@@ -20,10 +20,16 @@ from mcap import records
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import EndOfFile, InvalidMagic
 from mcap.opcode import Opcode
-from mcap.stream_reader import CRCValidationError, StreamReader, get_chunk_data_stream
+from mcap.stream_reader import CRCValidationError, StreamReader
 from numpy.typing import NDArray
 
 from equipoise.log.mcap_format.cdr import Bytes
+from equipoise.log.mcap_format.log_size import (
+    Allowance,
+    LogTooLargeError,
+    check_time,
+    chunk_content,
+)
 
 # Opcode, length.
 RECORD_HEAD = struct.Struct("<BQ")
@@ -117,6 +123,7 @@ class RawLog:
         attachments: Content by name.
         damage: Damage that ended the reading early; None where there was none.
         complete: Whether all messages were read.
+        allowance: What may still be read of it.
     """
 
     schemas: dict[int, records.Schema] = field(default_factory=dict)
@@ -124,6 +131,13 @@ class RawLog:
     attachments: dict[str, bytes] = field(default_factory=dict)
     damage: Damage | None = None
     complete: bool = False
+    allowance: Allowance = field(default_factory=lambda: Allowance(0))
+
+    def add(self, channel: int, times: list[int], data: bytes) -> None:
+        """Add messages of one length to a channel, given after each other."""
+        topic = self.topics[channel]
+        self.allowance.keep(len(times), len(data) if topic.wanted else 0)
+        topic.add(times, data)
 
     def type_of(self, channel: records.Channel) -> str:
         """Return the message type of a channel, ``""`` if the file does not say."""
@@ -143,12 +157,15 @@ def read_raw(
         wanted: Topics whose messages to keep, else times only; all by default.
 
     Raises:
-        Exception: An exception of any kind, if it is not an MCAP file, or is damaged.
+        LogTooLargeError: If it decompresses to more than is allowed.
+        Exception: An exception of any other kind, if it is not an MCAP file, or is
+            damaged.
     """
-    log = RawLog()
+    whole = _WholeReads(stream)
+    log = RawLog(allowance=Allowance(whole.size))
     latest: int | None = None
     reader = _Reader(
-        _WholeReads(stream),  # type: ignore[arg-type]
+        whole,  # type: ignore[arg-type]
         emit_chunks=True,
         validate_crcs=True,
     )
@@ -156,17 +173,20 @@ def read_raw(
         for record in reader.records:
             if isinstance(record, records.Chunk):
                 latest = None
-                content, length = get_chunk_data_stream(record, validate_crc=True)
-                _read_chunk(log, content.read(length), wanted)
+                content = chunk_content(record, log.allowance)
+                _read_chunk(log, content, wanted)
             elif isinstance(record, records.Message):
                 latest = record.log_time
-                log.topics[record.channel_id].add([record.log_time], record.data)
+                log.add(record.channel_id, [check_time(latest)], record.data)
             elif isinstance(record, records.Attachment):
+                log.allowance.keep(1, len(record.data))
                 log.attachments[record.name] = record.data
             elif isinstance(record, records.DataEnd):
                 log.complete = True
             else:
                 _announce(log, record, wanted)
+    except LogTooLargeError:
+        raise
     # a damaged file can make its reader fail in any way
     except Exception as error:
         if not salvage:
@@ -202,7 +222,7 @@ class _WholeReads:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._left = stream.seek(0, os.SEEK_END)
+        self.size = self._left = stream.seek(0, os.SEEK_END)
         stream.seek(0)
 
     def read(self, length: int) -> bytes:
@@ -219,9 +239,8 @@ def _read_chunk(log: RawLog, data: bytes, wanted: Wanted | None) -> None:
         if len(rows.table):
             for place, channel in enumerate(rows.channels):
                 topic = log.topics[channel]
-                topic.add(
-                    rows.times(place), rows.contents(place) if topic.wanted else b""
-                )
+                content = rows.contents(place) if topic.wanted else b""
+                log.add(channel, rows.times(place), content)
             at += rows.table.size
             continue
         for _ in range(max(len(rows.channels), 1)):
@@ -236,7 +255,7 @@ def _read_record(log: RawLog, data: bytes, at: int, wanted: Wanted | None) -> in
         raise ValueError("a record goes beyond its chunk")
     if opcode == Opcode.MESSAGE:
         channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, at)
-        log.topics[channel].add([time], data[at + MESSAGE_HEAD.size : at + length])
+        log.add(channel, [check_time(time)], data[at + MESSAGE_HEAD.size : at + length])
     elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
         kind = records.Schema if opcode == Opcode.SCHEMA else records.Channel
         record = kind.read(ReadDataStream(BytesIO(data[at : at + length])))
@@ -269,7 +288,9 @@ class _Rows(NamedTuple):
         """Return the log times of a channel [ns]."""
         begin = self.edges[at] + LOG_TIME
         column = np.ascontiguousarray(self.table[:, begin : begin + 8])
-        times: list[int] = column.view("<u8").ravel().tolist()
+        stamps = column.view("<u8").ravel()
+        check_time(int(stamps.max()))
+        times: list[int] = stamps.tolist()
         return times
 
     def contents(self, at: int) -> bytes:

@@ -116,7 +116,7 @@ def robot_of_urdf(urdf: str, toml: bytes | None, file: Path) -> Robot:
     if toml is not None:
         try:
             table = tomllib.loads(toml.decode())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise EquipoiseError(
                 f"{file}: its {SETTINGS_ATTACHMENT} is not TOML ({error})"
             ) from error

@@ -13,8 +13,10 @@ import numpy as np
 from mcap import records
 
 from equipoise.errors import EquipoiseError
+from equipoise.input_file import LARGEST_TEXT_BYTES, open_input, read_input_text
 from equipoise.log.folder import FILES
 from equipoise.log.mcap_format.cdr import MessageType
+from equipoise.log.mcap_format.log_size import FARTHEST_TIME
 from equipoise.log.mcap_format.mcap_file import (
     LOG_NAME,
     Messages,
@@ -209,10 +211,7 @@ def bag_files(path: Path) -> list[Path]:
 
 def _listed(metadata: Path) -> list[Path]:
     """Return the files that a bag's metadata names; it is YAML of one known form."""
-    try:
-        text = metadata.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EquipoiseError(f"{metadata}: cannot be read ({error})") from error
+    text = read_input_text(metadata, LARGEST_TEXT_BYTES)
     if re.search(r"^\s*compression_mode:\s*['\"]?message\b", text, re.M | re.I):
         raise EquipoiseError(f"{metadata.parent}: its messages are packed; {UNPACK}")
     block = re.search(r"^\s*relative_file_paths:[ \t]*\n((?:\s*-.*\n?)+)", text, re.M)
@@ -225,8 +224,8 @@ def _listed(metadata: Path) -> list[Path]:
 def _check_file(file: Path) -> None:
     if file.name.endswith(PACKED):
         raise EquipoiseError(f"{file}: is packed as a whole; {UNPACK}")
-    if not file.is_file():
-        raise EquipoiseError(f"{file}: no such file or folder")
+    check_there(file)
+    open_input(file).close()
     if file.suffix.lower() not in BAG_ENDINGS:
         raise EquipoiseError(
             f"{file}: is not a log file; logs are .mcap, .db3 and .csv files, folders "
@@ -255,6 +254,7 @@ def read_db3(file: Path, wanted: Wanted) -> RawLog:
     """
     log = RawLog()
     with _opened(file) as database:
+        _check_tables(database)
         definitions = _definitions(database)
         rows = database.execute(
             "SELECT id, name, type, serialization_format FROM topics"
@@ -287,6 +287,14 @@ def read_db3(file: Path, wanted: Wanted) -> RawLog:
     return log
 
 
+def _check_tables(database: sqlite3.Connection) -> None:
+    """Refuse views in place of tables: they can run a program that never ends."""
+    rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'view'")
+    views = [name for (name,) in rows.fetchall()]
+    if views:
+        raise sqlite3.DatabaseError(f"'{views[0]}' is a view, not a table")
+
+
 def _read_messages(database: sqlite3.Connection, log: RawLog) -> None:
     kept = [number for number, topic in log.topics.items() if topic.wanted]
     # unwanted messages can be pictures: they stay on disk
@@ -296,11 +304,14 @@ def _read_messages(database: sqlite3.Connection, log: RawLog) -> None:
         "FROM messages ORDER BY id"
     )
     for number, time, data in rows:
-        topic = log.topics.get(number)
         if not isinstance(time, int) or not isinstance(data, bytes):
             raise sqlite3.DatabaseError("a message is damaged")
-        if topic is not None:
-            topic.add([time], data)
+        if abs(time) >= FARTHEST_TIME:
+            raise sqlite3.DatabaseError("a message has a time that no clock shows")
+        if number in log.topics:
+            log.add(number, [time], data)
+        else:
+            log.allowance.keep(1, 0)
 
 
 def _definitions(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.arrays import plausible
 from equipoise.errors import EquipoiseError
 from equipoise.log.mcap_format.mcap_file import Group, Messages
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
@@ -187,7 +188,7 @@ def _joint_series(topic: Messages) -> JointSeries:
         for key, values in columns.items():
             # drivers leave lists empty that they have no numbers for
             if own and group.layout.columns[key].length == len(own):
-                numbers = group.numbers(key)
+                numbers = plausible(group.numbers(key))
                 values[np.ix_(group.places, to)] = numbers
                 if key == "position":
                     broken += int(np.count_nonzero(~np.isfinite(numbers)))
@@ -204,7 +205,7 @@ def _stamped_series(
     values = np.full((rows, count), np.nan)
     stamps = np.zeros(rows, dtype=np.int64)
     for group in topic.groups:
-        values[group.places] = group.numbers(path, count)
+        values[group.places] = plausible(group.numbers(path, count))
         stamps[group.places] = _stamps(group, "header.stamp")
     name = topic.groups[0].layout.texts[frame]
     return Series(topic.topic, name.lstrip("/"), topic.times, stamps, values)
@@ -219,7 +220,7 @@ def _transform_series(topic: Messages) -> dict[tuple[str, str], Series]:
         for at, names in enumerate(zip(parents, children, strict=True)):
             path = f"transforms[{at}]"
             parent, child = (name.lstrip("/") for name in names)
-            poses = group.numbers(f"{path}.transform.translation.x", 7)
+            poses = plausible(group.numbers(f"{path}.transform.translation.x", 7))
             stamps = _stamps(group, f"{path}.header.stamp")
             logged = topic.times[group.places]
             part = Series(topic.topic, child, logged, stamps, np.array(poses))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, plausible
 from equipoise.errors import EquipoiseError
+from equipoise.input_file import LARGEST_TABLE_BYTES, open_input
+from equipoise.log.mcap_format.log_size import FARTHEST_TIME
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.recordings.recording import (
     MeasuredWrench,
@@ -26,6 +29,7 @@ from equipoise.log.recordings.recording import (
     seconds_from,
     sorted_rows,
 )
+from equipoise.robot.description import first_few
 
 TIME = re.compile(
     r"(?:__)?(?:time|t|timestamp|stamp|secs?|seconds)"
@@ -45,6 +49,8 @@ BASE = re.compile(
 )
 JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort|torque))?")
 DELIMITERS = ",;\t"
+CELLS_AT_ONCE = 200_000
+NOT_A_TABLE = "{}: is not a CSV file of a row of names and numbers"
 
 
 def recording_of_csv(file: Path) -> Recording:
@@ -116,6 +122,9 @@ def _times(file: Path, columns: dict[str, Array], notices: list[str]) -> Times:
             unit = "ns"
             notices.append(f"column '{name}' is taken for nanoseconds")
         since = (values - values.min()) * (NANOSECONDS / PER_SECOND[unit])
+        if since.max() >= FARTHEST_TIME:
+            years = since.max() / NANOSECONDS / 31_557_600.0
+            raise EquipoiseError(f"{file}: its times span {years:.3g} years")
         return np.asarray(np.rint(since), dtype=np.int64)
     raise EquipoiseError(
         f"{file}: has no column of time ('time', 'time_s', 't', 'timestamp' or "
@@ -214,41 +223,123 @@ def csv_columns(
         EquipoiseError: If it is not a CSV file; names the row or column at fault.
     """
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        with (
+            open_input(file, LARGEST_TABLE_BYTES) as raw,
+            io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream,
+        ):
             head = stream.readline()
             delimiter = max(DELIMITERS, key=head.count)
             names = next(csv.reader([head.lstrip("#")], delimiter=delimiter), [])
-            rows = [row for row in csv.reader(stream, delimiter=delimiter) if row]
-    except FileNotFoundError as error:
-        raise EquipoiseError(f"{file}: no such file or folder") from error
+            names = [name.strip() for name in names]
+            _check_names(file, names)
+            table = _Table(names, [name.lower() in unread for name in names])
+            reader = csv.reader(stream, delimiter=delimiter)
+            cut_off = _read_rows(file, reader, table)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise EquipoiseError(f"{file}: cannot be read as CSV ({error})") from error
-    names = [name.strip() for name in names]
     notices: list[str] = []
-    if may_be_cut_off and rows and len(rows[-1]) < len(names):
-        rows.pop()
+    if cut_off is not None:
+        if not may_be_cut_off:
+            raise EquipoiseError(cut_off)
         notices.append(f"{file.name} is cut off: its last row is lost")
-    _check_table(file, names, rows)
-    columns = {}
-    for name, texts in zip(names, zip(*rows, strict=True), strict=True):
-        if name.lower() in unread:
-            continue
-        try:
-            columns[name] = np.array([text.strip() or "nan" for text in texts], float)
-        except ValueError:
-            notices.append(f"column '{name}' is left out: it holds texts")
+    if table.rows == 0:
+        raise EquipoiseError(NOT_A_TABLE.format(file))
+    texts = [name for name in names if name in table.texts]
+    if len(texts) == 1:
+        notices.append(f"column '{texts[0]}' is left out: it holds texts")
+    elif texts:
+        some = first_few([f"'{name}'" for name in texts])
+        notices.append(f"{len(texts)} columns are left out: they hold texts ({some})")
+    columns = table.columns()
+    if not columns:
+        raise EquipoiseError(f"{file}: none of its columns holds numbers")
     return CsvColumns(columns, notices)
 
 
-def _check_table(file: Path, names: list[str], rows: list[list[str]]) -> None:
-    if not rows or len(names) < 2:
-        raise EquipoiseError(f"{file}: is not a CSV file of a row of names and numbers")
-    if len(set(names)) < len(names):
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise EquipoiseError(f"{file}: two columns have the name '{doubled}'")
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(names):
-            raise EquipoiseError(
+def _check_names(file: Path, names: list[str]) -> None:
+    if len(names) < 2:
+        raise EquipoiseError(NOT_A_TABLE.format(file))
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise EquipoiseError(f"{file}: two columns have the name '{name}'")
+        seen.add(name)
+
+
+def _read_rows(file: Path, reader: Iterator[list[str]], table: _Table) -> str | None:
+    """Add all rows to a table; return what is wrong with the last if it is short."""
+    short = None
+    for number, row in enumerate(filter(None, reader), start=2):
+        if short is not None:  # not the last row: the file is not just cut off
+            raise EquipoiseError(short)
+        if len(row) != len(table.names):
+            short = (
                 f"{file}: row {number} has {len(row)} columns, the first has "
-                f"{len(names)}"
+                f"{len(table.names)}"
             )
+            if len(row) > len(table.names):
+                raise EquipoiseError(short)
+            continue
+        table.add(row)
+    table.flush()
+    return short
+
+
+class _Table:
+    """Rows of texts, turned into numbers some thousand cells at a time.
+
+    A cell takes thirty times the memory as a text.
+    """
+
+    def __init__(self, names: list[str], unread: list[bool]) -> None:
+        self.names = names
+        self.texts: set[str] = set()
+        self.rows = 0
+        self._read = [at for at, skip in enumerate(unread) if not skip]
+        self._blocks: list[Array] = []
+        self._waiting: list[list[str]] = []
+        self._most = max(CELLS_AT_ONCE // len(names), 1)
+
+    def add(self, row: list[str]) -> None:
+        self._waiting.append(row)
+        self.rows += 1
+        if len(self._waiting) >= self._most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Turn the rows that wait into numbers; columns of texts are dropped."""
+        cells = [
+            [row[at].strip() or "nan" for at in self._read] for row in self._waiting
+        ]
+        self._waiting = []
+        if not cells:
+            return
+        try:
+            block = np.array(cells, dtype=np.float64)
+        except ValueError:
+            kept = [_are_numbers(column) for column in zip(*cells, strict=True)]
+            for at, keep in zip(self._read, kept, strict=True):
+                if not keep:
+                    self.texts.add(self.names[at])
+            self._read = [at for at, keep in zip(self._read, kept, strict=True) if keep]
+            self._blocks = [before[:, kept] for before in self._blocks]
+            rows = (
+                [cell for cell, keep in zip(r, kept, strict=True) if keep]
+                for r in cells
+            )
+            block = np.array(list(rows), dtype=np.float64)
+        self._blocks.append(plausible(block))
+
+    def columns(self) -> dict[str, Array]:
+        numbers = np.ascontiguousarray(np.concatenate(self._blocks).T)
+        return {
+            self.names[at]: own for at, own in zip(self._read, numbers, strict=True)
+        }
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    try:
+        np.array(cells, dtype=np.float64)
+    except ValueError:
+        return False
+    return True

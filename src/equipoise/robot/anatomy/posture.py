@@ -218,7 +218,7 @@ def with_joint_positions(
         joint = model.joints[moving_joint_id(model, name, source)]
         try:
             values = np.atleast_1d(np.asarray(value, dtype=np.float64))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             values = np.array([np.nan])
         if np.asarray(value).dtype == np.bool_ or not (np.abs(values) < LARGEST).all():
             values = np.array([np.nan])

@@ -33,10 +33,10 @@ from equipoise.robot.description import (
 )
 from equipoise.robot.formats.mjcf_compile import (
     CompiledMjcf,
-    check_references,
     compile_mjcf,
     import_mujoco,
 )
+from equipoise.robot.formats.mjcf_references import check_references
 from equipoise.robot.formats.mjcf_shapes import ShapeReader
 from equipoise.robot.formats.mujoco_state import (
     BALL,
@@ -289,12 +289,15 @@ def _refuse_absurd_values(model: Any, path: Path) -> None:
         "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia"),
         "jnt": ("pos", "axis"),
         "dof": ("armature", "damping", "frictionloss"),
-        "geom": ("pos", "quat"),
+        "geom": ("pos", "quat", "size"),
         "actuator": ("gear", "armature", "damping"),
     }
     for kind, fields in fields_by_kind.items():
         for field in fields:
-            if not (np.abs(getattr(model, f"{kind}_{field}")) < DIVERGED).all():
+            values = getattr(model, f"{kind}_{field}")
+            # numbers that are too large or too small leave a quaternion of zeros
+            no_turn = field.endswith("quat") and not values.any(axis=1).all()
+            if no_turn or not (np.abs(values) < DIVERGED).all():
                 raise RobotFileError(f"{path}: a {kind} has an impossible {field}")
     for values, what in (
         (model.qpos0, "a joint has an impossible ref"),

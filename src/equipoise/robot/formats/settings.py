@@ -125,7 +125,8 @@ def load_toml(path: Path) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(read_bytes(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    # of TOML, of UTF-8, or of a number with thousands of digits
+    except (ValueError, RecursionError) as error:
         raise RobotFileError(f"{path}: not valid TOML: {error}") from error
 
 

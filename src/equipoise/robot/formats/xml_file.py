@@ -24,8 +24,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from equipoise.errors import RobotFileError
+from equipoise.input_file import LARGEST_TEXT_BYTES, read_input
 
-LARGEST_FILE_BYTES = 64 * 1024 * 1024
 ENCODINGS = ("utf-8", "us-ascii", "ascii")
 # a quoted value may hold ">", "/" and what looks like another attribute
 _START_TAG = re.compile(rb"""<[^"'>]*(?:(?:"[^"]*"|'[^']*')[^"'>]*)*>""")
@@ -37,23 +37,10 @@ def read_bytes(path: Path) -> bytes:
     """Read a whole file.
 
     Raises:
-        RobotFileError: If it cannot be read, is empty or is implausibly large.
+        RobotFileError: If it cannot be read, is not a regular file, is empty or is
+            implausibly large.
     """
-    try:
-        if path.is_dir():
-            raise RobotFileError(f"{path}: is a folder, not a URDF or MJCF file")
-        if not path.is_file():
-            raise RobotFileError(f"{path}: no such file")
-        size = path.stat().st_size
-        if size > LARGEST_FILE_BYTES:
-            raise RobotFileError(
-                f"{path}: {size} bytes is too large for a robot file "
-                f"(at most {LARGEST_FILE_BYTES})"
-            )
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise RobotFileError(f"{path}: cannot be read ({reason})") from error
+    content = read_input(path, LARGEST_TEXT_BYTES, RobotFileError)
     if not content.strip():
         raise RobotFileError(f"{path}: the file is empty")
     return content

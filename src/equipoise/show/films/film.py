@@ -46,6 +46,7 @@ FAINT: Colour = (107, 114, 125)
 # Heights of letters and the free edge, in heights of the picture; the least [px].
 TITLE, TEXT, EDGE, LEAST_PX = 0.034, 0.026, 0.035, 11
 # The title leaves space for times.
+MOST_PICTURES = 1_000_000
 LONGEST_TIME = "  t = 9999.99 s"
 # Discs of the legend are drawn larger and made smaller, which rounds them.
 FINER = 4
@@ -282,7 +283,12 @@ def picture_times(
             f"nothing to film from {begin:g} s to {end:g} s: the run goes from "
             f"{first:g} s to {last:g} s"
         )
-    count = max(int((high - low) * fps / speed + 1e-9) + 1, 1)
+    wanted = (high - low) * fps / speed
+    if not wanted < MOST_PICTURES:
+        raise EquipoiseError(
+            f"a film of {wanted:.3g} pictures; at most {MOST_PICTURES} are drawn"
+        )
+    count = max(int(wanted + 1e-9) + 1, 1)
     return np.asarray(low + np.arange(count) * speed / fps)
 
 

@@ -1,0 +1,1 @@
+"""Input files broken at random, thousands of them, and what is done about them."""
