@@ -92,6 +92,8 @@ def main() -> int:
         faults = []
         seen: Counter[tuple[str, str]] = Counter()
         for number in range(options.count):
+            if number and number % 10 == 0:
+                print(f"{number} kills, {len(faults)} faults", file=sys.stderr)
             work = works[number % len(works)]
             if rng.random() < 0.5:  # nothing to replace
                 remove(work.out)

@@ -9,7 +9,12 @@ from runs import swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.log import folder as folder_module
-from equipoise.log.folder import check_folder, read_summary, write_run
+from equipoise.log.folder import (
+    check_folder,
+    read_summary,
+    write_folder,
+    write_run,
+)
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.run import Run
 
@@ -95,6 +100,26 @@ def test_what_a_user_put_in_a_run_is_never_replaced(run, tmp_path, name, alone):
     with pytest.raises(EquipoiseError, match=said):
         write_run(run, out, report="new", replace=True)
     assert _contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_what_appears_while_a_run_is_written_is_kept(run, tmp_path, replace):
+    """Another run under the same name, or notes in the old one, are not replaced."""
+    out = tmp_path / "out"
+    if replace:
+        write_run(run, out, report="old")
+
+    def write(part):
+        (part / "summary.json").write_text("{}")
+        if replace:
+            (out / "notes.txt").write_text("mine")
+        else:
+            write_run(run, out, report="old")
+
+    with pytest.raises(EquipoiseError, match=r"notes\.txt|exists already"):
+        write_folder(out, write, replace=replace)
+    assert (out / "report.html").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
 
 
 def test_link_in_a_run_is_not_ours(run, tmp_path):

@@ -80,6 +80,8 @@ def write_folder(
         new = staging / NEW
         new.mkdir()
         write(new)
+        # writing takes a while, in which others may have written there
+        check_folder(folder, files=files, replace=replace)
         put_in_place(staging, target)
     return folder
 
