@@ -6,7 +6,7 @@ A run is played in a loop while the viewers look, in a process of their own: a t
 them stop reading once they are connected (and come back after a minute), a tenth read
 two messages a second, the others read whatever comes. Prints the server's memory and
 what the viewers got over time. Status 1 if memory grew by more than a tenth after the
-first fifth of the time.
+first fifth of the time, or if the run stopped playing.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from websockets.typing import Subprotocol
 
 from benchmarks.endurance import memory_now
 from benchmarks.viewer import run_of_walk
+from equipoise.arrays import Array
 from equipoise.show.viewer import view
 from equipoise.show.viewer.run_replay import Replay
 
@@ -85,7 +86,7 @@ def serve(viewers: int, seconds: float) -> int:
             text=True,
         )
         try:
-            times, sizes = watch(crowd, content, seconds)
+            times, sizes, rates = watch(crowd, content, seconds)
         finally:
             crowd.kill()
             crowd.wait()
@@ -99,32 +100,36 @@ def serve(viewers: int, seconds: float) -> int:
         f"{last / 2**20:.1f} MB, {60.0 * slope / 2**20:+.2f} MB a minute, "
         f"peak {sizes.max() / 2**20:.1f} MB"
     )
-    return 1 if last > (1.0 + MOST_GROWTH) * first else 0
+    return 1 if last > (1.0 + MOST_GROWTH) * first or not rates.all() else 0
 
 
 def watch(
     crowd: subprocess.Popen[str], content: Replay, seconds: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Print a line for each report of the viewers; return times [s], memory [bytes]."""
+) -> tuple[Array, Array, Array]:
+    """Print a line for each report of the viewers.
+
+    Returns:
+        Times [s], memory [bytes] and states shown a second, shape (n,) each.
+    """
     assert crowd.stdout is not None
-    times, sizes = [], []
+    times, sizes, rates = [], [], []
     shown, begin = content.player.frames_shown, time.monotonic()
     last = begin
     for line in crowd.stdout:
         got, now = json.loads(line), time.monotonic()
         times.append(now - begin)
         sizes.append(memory_now())
-        rate = (content.player.frames_shown - shown) / (now - last)
+        rates.append((content.player.frames_shown - shown) / (now - last))
         each = ", ".join(f"{got[kind]:.1f}" for kind in KINDS)
         print(
-            f"{times[-1]:8.0f}{sizes[-1] / 2**20:13.1f}{rate:13.1f}  {each}; "
+            f"{times[-1]:8.0f}{sizes[-1] / 2**20:13.1f}{rates[-1]:13.1f}  {each}; "
             f"{got['connected']:.0f} connected, {got['lost']:.0f} lost so far",
             flush=True,
         )
         shown, last = content.player.frames_shown, now
         if now - begin > seconds:
             break
-    return np.array(times), np.array(sizes)
+    return np.array(times), np.array(sizes), np.array(rates)
 
 
 async def look(url: str, viewers: int) -> None:

@@ -16,6 +16,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.show.palette import COM
 from equipoise.show.viewer.gate import Gate
+from equipoise.show.viewer.loop_event import LoopEvent
 from equipoise.show.viewer.scene_nodes import LOOKS, RobotNodes
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class PageServer(viser.ViserServer):
                 f"viser {viser.__version__} starts its server in a way that cannot be "
                 "guarded against other web pages; install viser 1.1"
             )
+        # nobody knows the key yet, so nobody waits for the event that is replaced
+        messages = self._websock_server.get_message_buffer()
+        messages.message_event = LoopEvent(self.get_event_loop())
         self.url = f"{address(host, self.get_port())}/{gate.key}/"
         self.gui.configure_theme(
             control_width="large",
