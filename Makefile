@@ -6,14 +6,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := .venv-peers
+NEWEST := build/venv-newest
 
 .DEFAULT_GOAL := help
-.PHONY: help install browser demo test bench docs pictures clean
+.PHONY: help install constraints browser demo test bench docs pictures clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## Make .venv and install Equipoise with its tools
+
+constraints: ## Write constraints.txt anew: the newest versions that are allowed
+	"$(PYTHON)" -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-e '.[dev,descriptions]'
+	@{ sed -n '/^#/p' constraints.txt; \
+		$(NEWEST)/bin/python -m pip freeze --exclude-editable --disable-pip-version-check; \
+	} > $(NEWEST)/constraints.txt
+	@mv $(NEWEST)/constraints.txt constraints.txt && rm -rf $(NEWEST)
 
 demo: install ## Let the humanoid walk; write build/walk with its report
 	@mkdir -p build
@@ -61,7 +71,7 @@ $(PEERS)/.installed:
 	-$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
 		placo pin-pink daqp && touch $@
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
 		echo "$(PYTHON) not found: install Python 3.11 or newer, or name one with PYTHON=..." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -69,5 +79,6 @@ $(STAMP): pyproject.toml
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian, Ubuntu: python3-venv)" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt -e '.[dev]'
 	@touch $@

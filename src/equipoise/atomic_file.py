@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
+from equipoise.staging import staging_folder
 
 
 def write_text_atomically(path: Path | str, text: str) -> None:
@@ -51,11 +51,18 @@ def write_files_atomically(files: Mapping[Path, bytes]) -> None:
     if len(set(targets.values())) < len(targets):
         raise EquipoiseError(f"{' and '.join(map(str, files))} are the same file")
     replaced: list[tuple[Path, Path | None]] = []
-    with ExitStack() as temporary:
-        prepared = [
-            (path, *_prepare(path, targets[path], content, len(files) > 1, temporary))
-            for path, content in files.items()
-        ]
+    with ExitStack() as stack:
+        staging: dict[Path, Path] = {}  # by the folder that it lies in
+        prepared: list[tuple[Path, Path, Path | None]] = []
+        for number, (path, content) in enumerate(files.items()):
+            target = targets[path]
+            with naming_file(path):
+                if target.parent not in staging:
+                    staging[target.parent] = stack.enter_context(
+                        staging_folder(target.parent, target.name)
+                    )
+                new = staging[target.parent] / f"{number}-{target.name[:40]}"
+                prepared.append((path, new, _prepare(target, content, new, files)))
         try:
             for path, new, old in prepared:
                 with naming_file(path):
@@ -80,31 +87,25 @@ def _target(path: Path) -> Path:
 
 
 def _prepare(
-    path: Path, target: Path, content: bytes, keep_old: bool, temporary: ExitStack
-) -> tuple[Path, Path | None]:
-    """Return files beside the target with its new content and, if any, its old."""
-    with naming_file(path):
-        mode, old = 0o666 & ~_umask(), None
-        if target.exists():
-            mode = target.stat().st_mode & 0o7777
-            if keep_old:
-                old = _write_beside(target, target.read_bytes(), mode, temporary)
-        return _write_beside(target, content, mode, temporary), old
+    target: Path, content: bytes, new: Path, files: Collection[Path]
+) -> Path | None:
+    """Write a file's new content, and a copy of its old if there are more files."""
+    mode, old = 0o666 & ~_umask(), None
+    if target.exists():
+        mode = target.stat().st_mode & 0o7777
+        if len(files) > 1:
+            old = new.with_name(f"{new.name}.before")
+            _write(old, target.read_bytes(), mode)
+    _write(new, content, mode)
+    return old
 
 
-def _write_beside(
-    target: Path, content: bytes, mode: int, temporary: ExitStack
-) -> Path:
-    descriptor, name = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part"
-    )
-    temporary.callback(Path(name).unlink, missing_ok=True)
-    with os.fdopen(descriptor, "wb") as file:
+def _write(path: Path, content: bytes, mode: int) -> None:
+    with path.open("xb") as file:
         file.write(content)
         file.flush()
         os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())
-    return Path(name)
 
 
 def _put_back(target: Path, old: Path | None) -> None:

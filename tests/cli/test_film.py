@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from runs import swaying
 from said import Say
+
+from equipoise.staging import staging_folder
 
 SMALL = ("--size", "64", "48")
 
@@ -74,3 +78,29 @@ def test_a_file_is_replaced_only_by_force(say: Say, kept: Path, tmp_path: Path) 
     assert "exists already; --force replaces it" in say(kept, "--out", out).err
     assert out.read_text(encoding="utf-8") == "mine"
     assert say(kept, "--out", out, *SMALL, "--force").status == 0
+
+
+def test_a_folder_is_not_replaced_by_force(
+    say: Say, kept: Path, tmp_path: Path
+) -> None:
+    """It is refused at once, with all that is in it as it was."""
+    inside = tmp_path / "a.gif" / "notes.txt"
+    inside.parent.mkdir()
+    inside.write_text("mine", encoding="utf-8")
+    said = say(kept, "--out", inside.parent, *SMALL, "--force")
+    assert (said.status, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "is a folder, cannot be written as a file" in said.err
+    assert inside.read_text(encoding="utf-8") == "mine"
+
+
+def test_temporary_files_of_a_killed_film_are_removed(
+    say: Say, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next film removes them from the folder of temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with staging_folder(tmp_path, "film") as folder:
+        shutil.copytree(folder, tmp_path / ".film.0123abcd.equipoise.part")
+    out = tmp_path / "a.gif"
+    words = ["--to", "0.1", "--fps", "10"]
+    assert say(kept, "--out", out, *SMALL, *words).status == 0
+    assert list(tmp_path.iterdir()) == [out]

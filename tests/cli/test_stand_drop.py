@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -432,8 +432,12 @@ def test_folders_of_others_are_never_replaced(say: Say, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("mine", encoding="utf-8")
     (tmp_path / "file").write_text("mine", encoding="utf-8")
+    kept = tmp_path / "kept" / "report.html" / "notes.txt"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine", encoding="utf-8")
     for name, message in (
         ("thesis", "chapter.tex"),
+        ("kept", "'report.html', which is not a plain file"),
         ("file", "is a file"),
         ("no/such/folder", "does not exist"),
         ("x" * 300, "cannot be written"),
@@ -443,8 +447,9 @@ def test_folders_of_others_are_never_replaced(say: Say, tmp_path: Path) -> None:
         assert message in said.err
         assert said.err.count("\n") == 1
         assert said.out == ""
-    assert names_in(tmp_path) == ["file", "thesis"]
-    assert (tmp_path / "thesis" / "chapter.tex").read_text(encoding="utf-8") == "mine"
+    assert names_in(tmp_path) == ["file", "kept", "thesis"]
+    for file in (tmp_path / "thesis" / "chapter.tex", kept):
+        assert file.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -483,26 +488,47 @@ def test_ctrl_c_leaves_what_was_there(
 
 
 def test_a_real_ctrl_c_ends_a_long_run(tmp_path: Path) -> None:
-    """A run of an hour ends within seconds of the signal, without a trace."""
+    """A run of an hour that is under way ends at the signal, without a trace."""
+    terminal, other_end = os.openpty()
     process = subprocess.Popen(
         [*COMMAND, "stand", "itu-biped", "--seconds", "3600", "--out", "out"],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=other_end,
         text=True,
         cwd=tmp_path,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
     )
+    os.close(other_end)
     try:
-        time.sleep(3.0)
+        # the bar is at zero before the first step
+        read_until(terminal, re.compile(rb"\b[1-9]\d*%"))
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        err = read_until(terminal, None)
+        out, _ = process.communicate(timeout=60)
     finally:
         process.kill()
+        os.close(terminal)
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "equipoise: interrupted"
+    assert err.splitlines()[-1].endswith("equipoise: interrupted")
     assert "Traceback" not in err
     assert out == ""
     assert names_in(tmp_path) == []
+
+
+def read_until(terminal: int, wanted: re.Pattern[bytes] | None) -> str:
+    """Return what a terminal shows, until it shows something or its process ends."""
+    shown = b""
+    while wanted is None or not wanted.search(shown):
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:  # the other end is closed
+            more = b""
+        if not more:
+            assert wanted is None, shown.decode()
+            break
+        shown += more
+    return shown.decode()
 
 
 def test_a_ctrl_c_that_a_library_swallows_ends_a_run(tmp_path: Path) -> None:

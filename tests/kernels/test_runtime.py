@@ -110,10 +110,10 @@ def test_without_a_cache_kernels_go_to_a_temporary_folder(
 
 
 FULL_DISK = """
-import tempfile
-def full_disk(**_):
+import os
+def full_disk(*_, **__):
     raise OSError("No space left on device")
-tempfile.TemporaryDirectory = full_disk
+os.mkdir = full_disk
 """
 
 

@@ -9,7 +9,12 @@ from runs import swaying
 
 from equipoise.errors import EquipoiseError
 from equipoise.log import folder as folder_module
-from equipoise.log.folder import check_folder, read_summary, write_run
+from equipoise.log.folder import (
+    check_folder,
+    read_summary,
+    write_folder,
+    write_run,
+)
 from equipoise.log.mcap_format.mcap_reader import read_run
 from equipoise.log.run import Run
 
@@ -71,6 +76,61 @@ def test_what_is_not_a_run_is_never_replaced(run, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["out"]
 
 
+USERS_OWN = {
+    "report.html/notes.txt": (r"holds 'report\.html', which is not a plain file"),
+    "summary.json/notes.txt": (r"holds 'summary\.json', which is not a plain file"),
+    "summary.json": r"holds 'summary\.json', which Equipoise did not write",
+    "run.mcap": r"holds 'run\.mcap', which Equipoise did not write",
+}
+
+
+@pytest.mark.parametrize("name", USERS_OWN)
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_a_user_put_in_a_run_is_never_replaced(run, tmp_path, name, alone):
+    """A folder or a file of the user's own under a name of ours stays as it is."""
+    out = tmp_path / "out"
+    out.mkdir()
+    if not alone:
+        write_run(run, out, report="old")
+        (out / name.split("/")[0]).unlink()
+    (out / name).parent.mkdir(exist_ok=True)
+    (out / name).write_text('{"mine": 1}')
+    before = _contents(tmp_path)
+    said = "holds no summary.json" if alone and name == "run.mcap" else USERS_OWN[name]
+    with pytest.raises(EquipoiseError, match=said):
+        write_run(run, out, report="new", replace=True)
+    assert _contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_what_appears_while_a_run_is_written_is_kept(run, tmp_path, replace):
+    """Another run under the same name, or notes in the old one, are not replaced."""
+    out = tmp_path / "out"
+    if replace:
+        write_run(run, out, report="old")
+
+    def write(part):
+        (part / "summary.json").write_text("{}")
+        if replace:
+            (out / "notes.txt").write_text("mine")
+        else:
+            write_run(run, out, report="old")
+
+    with pytest.raises(EquipoiseError, match=r"notes\.txt|exists already"):
+        write_folder(out, write, replace=replace)
+    assert (out / "report.html").read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_link_in_a_run_is_not_ours(run, tmp_path):
+    """A link that a user put there is not followed, and not removed."""
+    write_run(run, tmp_path / "out", report=None)
+    (tmp_path / "mine.html").write_text("mine")
+    (tmp_path / "out" / "report.html").symlink_to(tmp_path / "mine.html")
+    with pytest.raises(EquipoiseError, match="which is not a plain file"):
+        write_run(run, tmp_path / "out", report="new", replace=True)
+
+
 def test_link_is_followed(run, tmp_path):
     """A link to a folder of a run stays a link."""
     write_run(run, tmp_path / "real", report="old")
@@ -92,7 +152,7 @@ def test_never_half_a_folder(run, tmp_path, monkeypatch, failure, place, replace
     def fail(*arguments):
         if place == "write_mcap":
             arguments[1].write(b"half of it")
-        if place == "rename" and not str(arguments[0]).endswith(".part"):
+        if place == "rename" and Path(arguments[0]).name != "new":
             return os.replace(*arguments)
         raise failure
 

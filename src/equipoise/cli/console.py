@@ -51,18 +51,30 @@ def print_notices(summary: Mapping[str, Any]) -> None:
 def check_out(file: Path, force: bool) -> None:
     """Refuse a file that must not or cannot be written, before anything long is done.
 
+    What a killed process left beside it is removed.
+
     Args:
         file: To be written.
-        force: Whether it may be there already.
+        force: Whether a plain file may be there already.
 
     Raises:
         EquipoiseError: If it is there, or its folder is not.
     """
+    from equipoise.atomic_file import naming_file
     from equipoise.errors import EquipoiseError
+    from equipoise.staging import remove_leftovers
 
-    if file.exists() and not force:
+    remove_leftovers(file.parent)
+    with naming_file(file):
+        exists, is_file, is_folder = file.exists(), file.is_file(), file.is_dir()
+        has_parent = file.parent.is_dir()
+    if is_folder:
+        raise EquipoiseError(f"{file}: is a folder, cannot be written as a file")
+    if exists and not is_file:
+        raise EquipoiseError(f"{file}: is not a regular file")
+    if exists and not force:
         raise EquipoiseError(f"{file}: exists already; --force replaces it")
-    if not file.parent.is_dir():
+    if not has_parent:
         raise EquipoiseError(f"{file}: the folder '{file.parent}' does not exist")
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from equipoise.cli.console import make_console, make_table, printable, progress
+from equipoise.cli.console import (
+    check_out,
+    make_console,
+    make_table,
+    printable,
+    progress,
+)
 from equipoise.cli.long_work import poses_seconds, refuse_long
 
 if TYPE_CHECKING:
@@ -67,8 +73,8 @@ class Poses:
         from equipoise.identification.posing.pose_limits import self_collision
         from equipoise.robot.load import load
 
-        if self.out is not None and self.out.exists() and not self.force:
-            raise EquipoiseError(f"{self.out}: exists already; --force replaces it")
+        if self.out is not None:
+            check_out(self.out, self.force)
         if not 1 <= self.count <= self.candidates:
             raise EquipoiseError(
                 f"--count {self.count}: from 1 to the {self.candidates} candidates "

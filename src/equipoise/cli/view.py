@@ -89,12 +89,15 @@ class View:
         """Print where the page is."""
         import webbrowser
 
-        from equipoise.show.viewer.page import is_loopback
+        from equipoise.show.viewer.gate import is_loopback
 
         if window.port != self.port:
             print(f"note: port {self.port} is busy, {window.port} is taken")
         if not is_loopback(self.host):
-            print(f"warning: whoever reaches {printable(self.host)} can look, too")
+            print(
+                f"warning: whoever reaches {printable(self.host)} and has this address "
+                "can look, too; nothing is encrypted"
+            )
         print(window.url, flush=True)
         if self.open:
             webbrowser.open(window.url)

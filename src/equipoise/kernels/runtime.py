@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from equipoise.errors import EquipoiseError
 from equipoise.kernels.once import lock, once
+from equipoise.staging import staging_folder
 
 logger = logging.getLogger("equipoise")
 
@@ -79,22 +80,22 @@ def _is_writable(folder: str) -> bool:
 @once
 def _temporary_cache(unwritable: str) -> str:
     """Return a folder of this process, which is removed when it ends."""
+    stack = contextlib.ExitStack()
     try:
-        folder = tempfile.TemporaryDirectory(
-            prefix="equipoise-kernels-", ignore_cleanup_errors=True
-        )
+        parent = Path(tempfile.gettempdir())
+        folder = stack.enter_context(staging_folder(parent, "kernels"))
     except OSError as error:
         raise EquipoiseError(
             f"kernels cannot be compiled: neither {unwritable} nor a temporary folder "
             f"can be written ({error}); set WARP_CACHE_PATH to a folder that can"
         ) from error
-    atexit.register(folder.cleanup)
+    atexit.register(stack.close)
     logger.warning(
         "%s cannot be written: kernels are compiled again in every process; set "
         "WARP_CACHE_PATH to a folder that can",
         unwritable,
     )
-    return folder.name
+    return str(folder)
 
 
 def device_named(name: str) -> wp.Device:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
-import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +15,8 @@ from equipoise.atomic_file import naming_file, write_text_atomically
 from equipoise.errors import EquipoiseError
 from equipoise.input_file import LARGEST_TEXT_BYTES, read_input_text
 from equipoise.log.mcap_format.mcap_file import LOG_NAME
-from equipoise.log.mcap_format.mcap_writer import write_mcap
+from equipoise.log.mcap_format.mcap_writer import is_own_log, write_mcap
+from equipoise.staging import NEW, put_in_place, remove_leftovers, staging_folder
 
 if TYPE_CHECKING:
     from equipoise.log.run import Run
@@ -34,7 +32,8 @@ def write_run(
     """Write ``summary.json``, ``run.mcap`` and ``report.html``.
 
     All is written into a hidden folder beside, which is then given its name; after a
-    failure, or Ctrl-C, everything is as it was before.
+    failure, or Ctrl-C, everything is as it was before. After a kill the next command
+    that writes beside it makes it so.
 
     Args:
         run: The run.
@@ -78,9 +77,13 @@ def write_folder(
     """
     folder = Path(folder)
     target = check_folder(folder, files=files, replace=replace)
-    with naming_file(folder), _hidden_beside(target) as part:
-        write(part)
-        _put_in_place(part, target)
+    with naming_file(folder), staging_folder(target.parent, target.name) as staging:
+        new = staging / NEW
+        new.mkdir()
+        write(new)
+        # writing takes a while, in which others may have written there
+        check_folder(folder, files=files, replace=replace)
+        put_in_place(staging, target)
     return folder
 
 
@@ -89,8 +92,10 @@ def check_folder(
 ) -> Path:
     """Return where a folder would be written, links resolved; ask before a long run.
 
-    An empty folder may be there; one that holds anything else is never replaced.
-    Arguments and errors are those of :func:`write_folder`.
+    An empty folder may be there; one that holds anything that Equipoise did not write
+    is never replaced. What a killed process left beside it is removed, and a folder
+    that it had taken away is put back. Arguments and errors are those of
+    :func:`write_folder`.
     """
     folder = Path(folder)
     with naming_file(folder):
@@ -103,54 +108,49 @@ def check_folder(
             raise EquipoiseError(
                 f"{folder}: the folder '{target.parent}' cannot be written to"
             )
+        remove_leftovers(target.parent)
         if not target.exists():
             return target
         if not target.is_dir():
             raise EquipoiseError(f"{folder}: is a file, not a folder")
-        inside = sorted(os.listdir(target))
-    foreign = [name for name in inside if name not in files]
-    if foreign:
+        foreign = _why_foreign(target, files)
+        inside = os.listdir(target)
+    if foreign is not None:
         raise EquipoiseError(
-            f"{folder}: exists and holds '{foreign[0]}', which is not part of a run; "
-            "name another folder"
+            f"{folder}: exists and holds {foreign}; name another folder"
         )
     if inside and not replace:
         raise EquipoiseError(f"{folder}: exists already; replace=True replaces it")
     return target
 
 
-@contextmanager
-def _hidden_beside(target: Path) -> Iterator[Path]:
-    """Make a folder beside the target, and remove what is left of it."""
-    part = _hidden_name(target, "part")
+def _why_foreign(folder: Path, files: Collection[str]) -> str | None:
+    """Return what in a folder was not written by Equipoise; None if all of it was.
+
+    Summary and log are known by their contents; whatever else has a name of its own
+    kind and is a plain file belongs to them.
+    """
+    entries = {entry.name: entry for entry in os.scandir(folder)}
+    for name in sorted(entries):
+        if name not in files:
+            return f"'{name}', which is not part of a run"
+        if not entries[name].is_file(follow_symlinks=False):
+            return f"'{name}', which is not a plain file"
+    if entries and SUMMARY_NAME not in entries:
+        return f"no {SUMMARY_NAME}: it is not a folder that Equipoise wrote"
+    for name, is_ours in ((SUMMARY_NAME, _is_our_summary), (LOG_NAME, is_own_log)):
+        if name in entries and not is_ours(folder / name):
+            return f"'{name}', which Equipoise did not write"
+    return None
+
+
+def _is_our_summary(file: Path) -> bool:
+    """Return whether a file is JSON exactly as :func:`summary_as_json` writes it."""
     try:
-        part.mkdir()
-        yield part
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _put_in_place(part: Path, target: Path) -> None:
-    """Give a finished folder its name; what had the name is removed."""
-    if not target.exists():
-        os.rename(part, target)
-        return
-    old = _hidden_name(target, "old")
-    try:
-        os.rename(target, old)
-        os.rename(part, target)
-    except BaseException:
-        if old.exists() and not target.exists():
-            os.rename(old, target)
-        raise
-    finally:
-        if target.exists():
-            with suppress(OSError):
-                shutil.rmtree(old)
-
-
-def _hidden_name(target: Path, ending: str) -> Path:
-    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.{ending}")
+        text = file.read_text(encoding="utf-8")
+        return summary_as_json(json.loads(text)) == text
+    except (ValueError, AttributeError, RecursionError, EquipoiseError):
+        return False
 
 
 def plain_summary(results: Mapping[str, Any]) -> dict[str, Any]:

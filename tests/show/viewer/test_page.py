@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.show.viewer.page import PageServer, address, first_free_port, is_loopback
+from equipoise.show.viewer.gate import is_loopback
+from equipoise.show.viewer.page import PageServer, address, first_free_port
 
 PORT = 8640
 
@@ -33,7 +34,7 @@ def test_page_is_served_to_this_machine_only_and_in_silence(capsys):
     server = PageServer("test", port=PORT)
     try:
         port = server.get_port()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=10) as page:
+        with urllib.request.urlopen(server.url, timeout=10) as page:
             assert page.status == 200
         if Path("/proc/net/tcp").is_file():
             assert listening_addresses(port) == ["0100007F"]

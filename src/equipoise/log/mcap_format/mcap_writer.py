@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from mcap.writer import Writer
+from mcap.opcode import Opcode
+from mcap.writer import MCAP0_MAGIC, Writer
 from numpy.typing import NDArray
 
 from equipoise.log.mcap_format.cdr import MessageType
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 # Before compression; what a reader unpacks at a time.
 CHUNK_BYTES = 2**20
 NANOSECONDS = 10**9
+PROFILE, LIBRARY = "ros2", "equipoise"
 # Level INFO of rcl_interfaces/Log.
 INFO = 20
 
@@ -57,6 +61,15 @@ def write_mcap(run: Run, stream: BinaryIO) -> None:
     file.finish()
 
 
+def is_own_log(path: Path) -> bool:
+    """Return whether the header of a file says that Equipoise wrote it."""
+    texts = (text.encode() for text in (PROFILE, LIBRARY))
+    content = b"".join(struct.pack("<I", len(text)) + text for text in texts)
+    header = MCAP0_MAGIC + struct.pack("<BQ", Opcode.HEADER, len(content)) + content
+    with path.open("rb") as stream:
+        return stream.read(len(header)) == header
+
+
 def nanoseconds(time: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Return times [s] in whole nanoseconds."""
     return np.rint(time * NANOSECONDS).astype(np.uint64)
@@ -67,7 +80,7 @@ class McapFile:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._writer = Writer(stream, chunk_size=sys.maxsize)
-        self._writer.start("ros2", "equipoise")
+        self._writer.start(PROFILE, LIBRARY)
         self._schemas: dict[str, int] = {}
         self._counts: Counter[int] = Counter()
 

@@ -6,6 +6,7 @@ import io
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from PIL import Image
 
 from equipoise.atomic_file import write_bytes_atomically
 from equipoise.errors import EquipoiseError
+from equipoise.staging import staging_folder
 
 Picture = NDArray[np.uint8]
 # Constant quality of H.264: less is better and larger; 18 looks like no loss.
@@ -74,9 +76,9 @@ def write_gif(path: Path | str, frames: Iterable[Picture], fps: float) -> None:
         raise EquipoiseError(
             f"{path}: a GIF has up to {GREATEST_FPS:g} pictures a second, not {fps:g}"
         )
-    with tempfile.TemporaryDirectory(prefix="equipoise-film-") as folder:
+    with _temporary_folder(path) as folder:
         film, palette, gif = (
-            Path(folder, name) for name in ("film.mp4", "palette.png", "film.gif")
+            folder / name for name in ("film.mp4", "palette.png", "film.gif")
         )
         count = _encode(path, frames, fps, film, "libx264rgb", LOSSLESS)
         _convert(path, [film], PALETTE, palette, "-frames:v", "1", "-update", "1")
@@ -103,11 +105,24 @@ def write_mp4(path: Path | str, frames: Iterable[Picture], fps: float) -> None:
         picture[: len(picture) // 2 * 2, : picture.shape[1] // 2 * 2]
         for picture in _checked(path, frames)
     )
-    with tempfile.TemporaryDirectory(prefix="equipoise-film-") as folder:
-        film = Path(folder, "film.mp4")
+    with _temporary_folder(path) as folder:
+        film = folder / "film.mp4"
         _encode(path, even, fps, film, "libx264", H264)
         content = film.read_bytes()
     write_bytes_atomically(path, content)
+
+
+@contextmanager
+def _temporary_folder(path: Path | str) -> Iterator[Path]:
+    with ExitStack() as stack:
+        try:
+            parent = Path(tempfile.gettempdir())
+            folder = stack.enter_context(staging_folder(parent, "film"))
+        except OSError as error:
+            raise EquipoiseError(
+                f"{path}: there is no folder for temporary files ({error})"
+            ) from error
+        yield folder
 
 
 def _encode(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import ipaddress
 import socket
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ import viser
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.show.palette import COM
+from equipoise.show.viewer.gate import Gate
+from equipoise.show.viewer.loop_event import LoopEvent
 from equipoise.show.viewer.scene_nodes import LOOKS, RobotNodes
 
 if TYPE_CHECKING:
@@ -36,14 +37,31 @@ FIELD_OF_VIEW = np.deg2rad(35.0)
 
 
 class PageServer(viser.ViserServer):
-    """A server on the wanted port, or on the next that is free; it prints nothing."""
+    """A server on the wanted port, or on the next that is free; it prints nothing.
+
+    Only this machine reaches it by default, and only with the key in its address; other
+    web pages are refused: see :mod:`equipoise.show.viewer.gate`.
+
+    Attributes:
+        url: Address of the page, for a browser.
+    """
 
     def __init__(
         self, title: str, host: str = LOOPBACK, port: int = FIRST_PORT
     ) -> None:
-        free = first_free_port(host, port)
-        with _quietly():
+        free, gate = first_free_port(host, port), Gate(host)
+        with _quietly(), gate.guarding():
             super().__init__(host=host, port=free, label=title, verbose=False)
+        if not gate.is_guarding:
+            self.stop()
+            raise EquipoiseError(
+                f"viser {viser.__version__} starts its server in a way that cannot be "
+                "guarded against other web pages; install viser 1.1"
+            )
+        # nobody knows the key yet, so nobody waits for the event that is replaced
+        messages = self._websock_server.get_message_buffer()
+        messages.message_event = LoopEvent(self.get_event_loop())
+        self.url = f"{address(host, self.get_port())}/{gate.key}/"
         self.gui.configure_theme(
             control_width="large",
             show_logo=False,
@@ -77,17 +95,8 @@ def first_free_port(host: str, port: int) -> int:
     )
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach what is served on a host."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError:
-        return False
-    return all(ipaddress.ip_address(item[4][0]).is_loopback for item in found)
-
-
 def address(host: str, port: int) -> str:
-    """Return the address of a page, for a browser."""
+    """Return the address of a server, for a browser; its page has a key beside."""
     if host in ("0.0.0.0", "::", ""):  # every address, this machine's among them
         host = LOOPBACK
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -14,7 +14,7 @@ from equipoise.log.open_run import is_log, open_run_or_robot
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.show.charts.chart import MOST_RUNS
-from equipoise.show.viewer.page import FIRST_PORT, LOOPBACK, PageServer, address
+from equipoise.show.viewer.page import FIRST_PORT, LOOPBACK, PageServer
 from equipoise.show.viewer.poser import Poser
 from equipoise.show.viewer.run_replay import Replay
 
@@ -28,7 +28,7 @@ class Window(contextlib.AbstractContextManager["Window"]):
     """A page that is served until it is stopped; a context manager.
 
     Attributes:
-        url: Address of the page, for a browser.
+        url: Address of the page, for a browser, with the key that it takes to look.
         port: Port that it is served on.
         content: A replay of runs, or a robot to pose; None at first.
     """
@@ -43,7 +43,7 @@ class Window(contextlib.AbstractContextManager["Window"]):
         """
         self._server = PageServer(title, host, port)
         self.port = self._server.get_port()
-        self.url = address(host, self.port)
+        self.url = self._server.url
         self.content: Replay | Poser | None = None
         self._waiting = self._server.gui.add_markdown(f"Reading {title} …")
 
