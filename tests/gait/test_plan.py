@@ -154,7 +154,7 @@ def test_parameters_print_with_their_origins() -> None:
         ({"length": 5.0}, r"step \d .*seen from above, hip and ankle"),
         ({"height": 0.5}, r"step \d .*m high\) is longer than the legs"),
         ({"com_height": 0.9}, r"com_height is 0.9 m, above .*step \d .*at most 0\.\d"),
-        ({"com_height": 0.0}, "com_height is 0 m; it must be more than 0 m"),
+        ({"com_height": 0.0}, "com_height is 0 m; it must be more than"),
         ({"step_time": 0.0}, "step_time is 0 s"),
         ({"step_time": -0.5}, "step_time is -0.5 s"),
         ({"double_support": 1.2}, "double_support is 1.2"),

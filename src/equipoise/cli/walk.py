@@ -136,7 +136,7 @@ class Walk(GaitOptions, RunOptions):
 
         def simulate(world: World, model: Robot, **how: Any) -> Run:
             # at least so long: to plan many steps takes long itself
-            refuse_long_run(self, SHORTEST_STEP * self.steps, model.model.nv)
+            refuse_long_run(self, SHORTEST_STEP * (self.steps or 0), model.model.nv)
             motion = self.plan(model, world.terrain)
             asked_pushes = [asked_push(word) for word in self.push]
             world = with_pushes(world, asked_pushes, motion.duration)

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-10
 MOST_STEPS = 40
 BASE = 1
-# Joints are bent by this fraction of the way to the middle of their ranges at first.
-BEND = 0.15
+# Joints are bent by this fraction of the way to the middle of their ranges at first; by
+# more where that is on the wrong side of a straight leg: with offsets between axes, a
+# leg is not straight where its knee begins to bend.
+BENDS = (0.15, 0.3, 0.45, 0.6)
 
 
 def solve_com(
@@ -90,10 +92,13 @@ def solve_com(
     soles = ((com_legs.LEFT_X, targets.left), (com_legs.RIGHT_X, targets.right))
     for first, pose in soles:
         rows[:, first : first + 4] = np.swapaxes(pose[:, :3, :], 1, 2)
-    bent = _bent(joints, legs).ravel()
-    found = leg_path.solve_legs(
-        legs, rows, begin[:3] + to_hub[0], bent, tolerance, max_iterations
-    )
+    for bend in BENDS:
+        bent = _bent(joints, legs, bend).ravel()
+        found = leg_path.solve_legs(
+            legs, rows, begin[:3] + to_hub[0], bent, tolerance, max_iterations
+        )
+        if found.sole_error[0] <= tolerance and found.com_error[0] <= tolerance:
+            break
     held[:, :3] = found.base - to_hub
     held[:, 3:7] = _quaternions(attitude)
     solved = np.asarray(found.joints, dtype=np.float64).reshape(len(held), 2, -1)
@@ -260,15 +265,15 @@ def _sole(robot: Robot, side: Side, last: int, axes: KernelAxes) -> Array:
     return turned
 
 
-def _bent(joints: Array, legs: LegArrays) -> Array:
-    """Return joints moved a little towards the middle of their ranges.
+def _bent(joints: Array, legs: LegArrays, bend: float) -> Array:
+    """Return joints moved by a fraction of the way to the middle of their ranges.
 
     A straight knee could bend either way, and may only bend one.
     """
     ranged = np.isfinite(legs.lower) & np.isfinite(legs.upper)
     ends = [np.where(ranged, limit, joints) for limit in (legs.lower, legs.upper)]
     middle = 0.5 * (ends[0] + ends[1])
-    return np.asarray(joints + BEND * (middle - joints))
+    return np.asarray(joints + bend * (middle - joints))
 
 
 def _moment_of_the_rest(robot: Robot, chains: list[list[int]], posture: Array) -> Array:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
@@ -26,12 +24,15 @@ SIDES: tuple[Side, Side] = ("left", "right")
 # A joint with less range than this is locked [rad or m].
 LOCKED = 1e-3
 # Joints are judged at postures this far around standing [rad].
-AROUND, POSTURES = 0.3, 8
+AROUND, POSTURES = 0.6, 8
 # A sole can be turned about its normal if so much of that turn is left at most.
 TURN_LEFT = 0.5
-# Joints that move the sole half as well as the best ones are as good: then the ones
-# farthest from the hip are held, a toe rather than an ankle.
-AS_GOOD = 0.5
+# A leg needs so many joints about x, y and z: roll, pitch and yaw.
+NEEDED = (2, 3, 1)
+# Joints without which the others move the sole so much worse than without the best one
+# to hold are not held; of the rest the one farthest from the hip is: a toe rather than
+# an ankle.
+AS_GOOD = 0.4
 POSE, POSE_BUT_YAW = 6, 5
 YAW_ROW = 5
 
@@ -96,14 +97,15 @@ def _freedom(robot: Robot, side: Side, leg: Limb) -> LegFreedom:
     if len(moved) < needed:
         raise EquipoiseError(
             f"{robot.name}: the {side} leg has {len(moved)} moving joint"
-            f"{'s' * (len(moved) != 1)}; at least five are needed to lay a sole flat "
-            "on the ground"
+            f"{'s' * (len(moved) != 1)}; at least {'five' if yaw_free else 'six'} are "
+            "needed to lay a sole flat anywhere on the ground"
         )
     if yaw_free:
         jacobians = np.delete(jacobians, YAW_ROW, axis=1)
-    for at in sorted(_surplus(jacobians, needed)):
+    while len(moved) > needed:
+        at = _surplus(robot, moved, jacobians)
         held[moved[at]] = "more joints than it takes to place a sole"
-    moved = [name for name in moved if name not in held]
+        moved, jacobians = _without(moved, at), np.delete(jacobians, at, axis=2)
     return LegFreedom(side, tuple(moved), held, yaw_free)
 
 
@@ -159,14 +161,26 @@ def _can_turn(jacobians: Array) -> bool:
     return bool(np.median(left) < TURN_LEFT)
 
 
-def _surplus(jacobians: Array, needed: int) -> NDArray[np.int64]:
-    """Return which joints are better held, none if all are needed."""
-    count = jacobians.shape[2]
-    choices = [np.array(c, dtype=np.int64) for c in combinations(range(count), needed)]
-    worth = [
-        float(np.median(np.linalg.svd(jacobians[:, :, c], compute_uv=False)[:, -1]))
-        for c in choices
-    ]
-    good = [c for c, w in zip(choices, worth, strict=True) if w >= AS_GOOD * max(worth)]
-    best = min(good, key=lambda c: tuple(c))
-    return np.setdiff1d(np.arange(count), best)
+def _surplus(robot: Robot, moved: list[str], jacobians: Array) -> int:
+    """Return which joint of a leg with too many is better held, by its place."""
+    columns = pin.computeJointJacobians(robot.model, robot.data, robot.standing)
+    degrees = [6 + degree_of(robot, name) for name in moved]
+    along = np.abs(columns[3:, degrees]).argmax(axis=0)
+    count = np.bincount(along, minlength=3)
+    plenty = [at for at, axis in enumerate(along) if count[axis] > NEEDED[axis]]
+    choices = plenty or range(len(moved))
+    worth = {
+        at: float(np.median(_least_motion(np.delete(jacobians, at, axis=2))))
+        for at in choices
+    }
+    return max(at for at in choices if worth[at] >= AS_GOOD * max(worth.values()))
+
+
+def _least_motion(jacobians: Array) -> Array:
+    """Return how far a sole goes for a unit of joints, in its worst direction."""
+    rows = min(jacobians.shape[1:])
+    return np.asarray(np.linalg.svd(jacobians, compute_uv=False)[:, rows - 1])
+
+
+def _without(names: list[str], at: int) -> list[str]:
+    return names[:at] + names[at + 1 :]

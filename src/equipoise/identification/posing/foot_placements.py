@@ -18,6 +18,7 @@ from equipoise.identification.statics import FEET
 from equipoise.kinematics.com import com as centre_of_mass
 from equipoise.kinematics.com_legs import solve_com
 from equipoise.kinematics.com_targets import com_targets
+from equipoise.kinematics.leg_freedom import leg_freedom
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.model import Robot
@@ -145,9 +146,10 @@ def posed_legs(robot: Robot) -> ComLegs | SoleLegs:
     com = np.asarray(centre_of_mass(robot, robot.standing))
     try:
         solve_com(robot, com_targets(com, *_standing_soles(robot).values()))
+        exact = not any(leg.yaw_free for leg in leg_freedom(robot).values())
     except EquipoiseError:
-        return SoleLegs(robot)
-    return ComLegs(robot)
+        exact = False
+    return ComLegs(robot) if exact else SoleLegs(robot)
 
 
 class ComLegs:

@@ -188,7 +188,8 @@ def level_soles(
         part = jacobian[:, columns]
         damped = part @ part.T + DAMPING * np.eye(len(error))
         step = np.zeros(model.nv)
-        step[columns] = -part.T @ np.linalg.solve(damped, error)
+        # least squares: lengths may be absurd and the damping lost in rounding
+        step[columns] = -part.T @ np.linalg.lstsq(damped, error, rcond=None)[0]
         step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max()), LEVEL))
         q = pin.integrate(model, q, step)
         q[7:] = np.clip(
