@@ -287,9 +287,9 @@ def _check_headings(
         row = int(off.argmax())
         if off[row] > HEADING_OFF:
             raise EquipoiseError(
-                f"{robot.name} cannot turn: no joint of the {side} leg turns its foot "
-                f"about the vertical, which would be {np.degrees(off[row]):.0f}° off "
-                f"its heading at {time[row]:.2f} s"
+                f"{robot.name} cannot keep its {side} foot along its heading: no joint "
+                "of that leg turns it about the vertical, and it would be "
+                f"{np.degrees(off[row]):.0f}° off at {time[row]:.2f} s"
             )
 
 

@@ -92,13 +92,13 @@ def _freedom(robot: Robot, side: Side, leg: Limb) -> LegFreedom:
             held[name] = "its limits lock it"
     moved = [name for name in leg.joints if name not in held]
     jacobians = _jacobians(robot, side, moved)
-    yaw_free = not _can_turn(jacobians)
+    yaw_free = len(moved) < POSE or not _can_turn(jacobians)
     needed = POSE_BUT_YAW if yaw_free else POSE
     if len(moved) < needed:
         raise EquipoiseError(
             f"{robot.name}: the {side} leg has {len(moved)} moving joint"
-            f"{'s' * (len(moved) != 1)}; at least {'five' if yaw_free else 'six'} are "
-            "needed to lay a sole flat anywhere on the ground"
+            f"{'s' * (len(moved) != 1)}; at least five are needed to lay a sole flat "
+            "on the ground"
         )
     if yaw_free:
         jacobians = np.delete(jacobians, YAW_ROW, axis=1)
