@@ -68,3 +68,9 @@ def test_inverse_of_a_transform(rpy: np.ndarray, translation: np.ndarray) -> Non
     assert pose @ inverse == pytest.approx(np.eye(4), abs=1e-12)
     assert not pose.flags.writeable
     assert not inverse.flags.writeable
+
+
+def test_tiny_quaternions_are_rotations() -> None:
+    """Squares of their numbers are zero, and they turn all the same."""
+    tiny = rotation_from_quaternion(1e-200 * np.array([0.0, 0.0, 1.0, 1.0]))
+    np.testing.assert_allclose(tiny @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], atol=1e-15)

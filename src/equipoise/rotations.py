@@ -62,6 +62,7 @@ def rpy_from_rotation(rotation: Array) -> Array:
 def rotation_from_quaternion(xyzw: ArrayLike) -> Array:
     """Return the rotation matrix of a quaternion, which need not be of unit length."""
     wxyz = wxyz_from_xyzw(xyzw)
+    wxyz = wxyz / np.abs(wxyz).max()  # squares of tiny numbers are zero
     w, x, y, z = wxyz / np.linalg.norm(wxyz)
     return np.array(
         [

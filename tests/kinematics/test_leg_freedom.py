@@ -119,7 +119,9 @@ def test_they_walk(name: str, engine: str, tmp_path: Path) -> None:
 def test_no_hip_yaw_no_turn(tmp_path: Path) -> None:
     """A turn that legs cannot make is refused, and why."""
     robot = load(fixed(SIX, "hip_yaw"), tmp_path)
-    with pytest.raises(EquipoiseError, match=r"cannot keep its \w+ foot along its heading"):
+    with pytest.raises(
+        EquipoiseError, match=r"cannot keep its \w+ foot along its heading"
+    ):
         eq.fit_walk(robot, 6, turn=0.2)
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, get_args
 import tyro
 
 from equipoise import __version__
+from equipoise.cli.certify import Certify
 from equipoise.cli.compare import Compare
 from equipoise.cli.console import drop_output, printable, remembered_interrupts
 from equipoise.cli.film import Film
@@ -70,6 +71,7 @@ Verb = (
     | Annotated[Trajectory, tyro.conf.subcommand("trajectory")]
     | Annotated[Poses, tyro.conf.subcommand("poses")]
     | Annotated[Pose, tyro.conf.subcommand("pose")]
+    | Annotated[Certify, tyro.conf.subcommand("certify")]
 )
 AnyVerb = (
     Robots
@@ -87,6 +89,7 @@ AnyVerb = (
     | Trajectory
     | Poses
     | Pose
+    | Certify
 )
 
 

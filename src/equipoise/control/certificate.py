@@ -4,8 +4,9 @@ The controller of [Choi2007] commands a velocity of the CoM,
 
     u = ċ_d − k_p (p_d − p) + k_c (c_d − c)                              (Eq. 24)
 
-and joints follow it up to a disturbance, ċ = u + ε with |ε| ≤ a and |ε̇| ≤ b. With the
-linear inverted pendulum, p = c − c̈ / ω², the errors e_c = c_d − c, e_p = p_d − p obey
+and joints follow it up to a disturbance ε, ċ = u + ε, of size a at most and with a rate
+of size b at most. With the linear inverted pendulum, p = c − c̈ / ω², the errors
+e_c = c_d − c and e_p = p_d − p obey
 
     ė_c = k_p e_p − k_c e_c − ε                                          (Eq. 28)
     k_p ė_p = (ω² − k_c²) e_c − (ω² − k_p k_c) e_p + ε̇ − k_c ε           (Eq. 29)
@@ -43,6 +44,9 @@ INTERVALS = 300
 LONGER = 2.5
 # Gains that are proposed beside unstable ones keep this distance from the boundary.
 INSIDE = 0.9
+# Gains that are tried: k_c from a fraction of ω to a multiple of it, k_p of k_c.
+DESIGN_COM = 0.3, 5.0, 14
+DESIGN_ZMP = 0.03, 0.9, 10
 
 
 @dataclass(frozen=True)
@@ -198,18 +202,69 @@ def certify(
             raise EquipoiseError(f"{name} is {value:g}; it must be 0 or more")
     if not gains.stable:
         return Certificate(gains, disturbance, disturbance_rate, None, None, None)
-    com, zmp = (
-        _largest(response, disturbance, disturbance_rate)
-        for response in _step_responses(gains)
-    )
+    com, zmp = _step_responses(gains)
+    most_com, some_com = _largest(com, disturbance, disturbance_rate)
+    most_zmp, some_zmp = _largest(zmp, disturbance, disturbance_rate)
     return Certificate(
         gains,
         disturbance,
         disturbance_rate,
-        Bound(com[0], zmp[0]),
-        Bound(com[1], zmp[1]),
+        Bound(most_com, most_zmp),
+        Bound(some_com, some_zmp),
         _paper_bound(gains, disturbance, disturbance_rate),
     )
+
+
+def design(
+    omega: float,
+    disturbance: float = 0.01,
+    disturbance_rate: float = 0.1,
+    *,
+    zmp_error: float | None = None,
+    delay: float = 0.0,
+    lag: float = 0.0,
+) -> Certificate:
+    """Return gains for a wanted error, and what they guarantee.
+
+    Of gains that keep the ZMP error the ones with the smallest CoM gain are taken: they
+    amplify noise least.
+
+    Args:
+        omega: Natural frequency of the pendulum, √(g/z) [1/s].
+        disturbance: Largest velocity error of the CoM, a [m/s].
+        disturbance_rate: Largest rate of it, b [m/s²].
+        zmp_error: Largest ZMP error that is wanted [m]; the smallest that can be kept
+            unless given.
+        delay: Delay of measurements [s].
+        lag: Time constant of their low-pass filter [s].
+
+    Raises:
+        EquipoiseError: If no gains keep the error: the smallest that can be kept.
+    """
+    tried, errors = [], []
+    for k_c in omega * np.geomspace(*DESIGN_COM):
+        for k_p in k_c * np.geomspace(*DESIGN_ZMP):
+            gains = Gains(float(k_p), float(k_c), omega, delay, lag)
+            if gains.stable:
+                _, response = _step_responses(gains)
+                tried.append(gains)
+                errors.append(_largest(response, disturbance, disturbance_rate)[0])
+    if not tried:
+        raise EquipoiseError(
+            f"no gains are stable with a delay of {delay:g} s and a lag of {lag:g} s: "
+            "the lag must be above k_p/ω²"
+        )
+    if zmp_error is None:
+        best = tried[int(np.argmin(errors))]
+        return certify(best, disturbance, disturbance_rate)
+    if min(errors) > zmp_error:
+        raise EquipoiseError(
+            f"no gains keep the ZMP within {1e3 * zmp_error:g} mm under this "
+            f"disturbance; {1e3 * min(errors):.2f} mm is the least"
+        )
+    kept = [g for g, e in zip(tried, errors, strict=True) if e <= zmp_error]
+    least = min(kept, key=lambda gains: (gains.com_gain, gains.zmp_gain))
+    return certify(least, disturbance, disturbance_rate)
 
 
 def nearest_stable(gains: Gains) -> Gains:
@@ -236,11 +291,13 @@ class _Response:
         step: Time between samples [s].
         values: Shape (n + 1,); the last is what remains.
         impulses: Sum of the absolute impulses in it: what rates cause at once.
+        first: The first of them.
     """
 
     step: float
     values: Array
-    impulses: float
+    impulses: float = 0.0
+    first: float = 0.0
 
 
 def _step_responses(gains: Gains) -> tuple[_Response, _Response]:
@@ -256,7 +313,7 @@ def _step_responses(gains: Gains) -> tuple[_Response, _Response]:
         push, start = np.array([-1.0, -k_c / k_p]), np.array([0.0, 1.0 / k_p])
         step = horizon / count
         values = _linear_response(matrix, push, start, step, count)
-        return _Response(step, values[:, 0], 0.0), _Response(step, values[:, 1], 0.0)
+        return _Response(step, values[:, 0]), _Response(step, values[:, 1])
     if gains.delay == 0.0:
         # states e_c and y, the filtered k_p e_p − k_c e_c
         both = gains.lag + gains.zmp_lag
@@ -266,7 +323,7 @@ def _step_responses(gains: Gains) -> tuple[_Response, _Response]:
         values = _linear_response(matrix, push, start, step, count)
         zmp = values[:, 0] - (values @ matrix[1]) / w**2
         at_once = gains.lag / both / w**2
-        return _Response(step, values[:, 0], 0.0), _Response(step, zmp, at_once)
+        return _Response(step, values[:, 0]), _Response(step, zmp, at_once, at_once)
     return _delayed_responses(gains, 2.0 * horizon)
 
 
@@ -277,12 +334,16 @@ def _linear_response(
     n = len(start)
     whole = np.zeros((n + 1, n + 1))
     whole[:n, :n], whole[:n, n] = matrix, push
-    forward = expm(step * whole)
-    rows = np.empty((count + 1, n + 1))
-    rows[0] = np.append(start, 1.0)
-    for k in range(count):
-        rows[k + 1] = forward @ rows[k]
-    return rows[:, :n]
+    # a block of states, then all of them a block later, and so on
+    block = math.isqrt(count) + 1
+    forward, over = expm(step * whole).T, expm(step * block * whole).T
+    rows = np.empty((block, block, n + 1))
+    rows[0, 0] = np.append(start, 1.0)
+    for k in range(1, block):
+        rows[0, k] = rows[0, k - 1] @ forward
+    for k in range(1, block):
+        rows[k] = rows[k - 1] @ over
+    return rows.reshape(-1, n + 1)[: count + 1, :n]
 
 
 def _delayed_responses(gains: Gains, horizon: float) -> tuple[_Response, _Response]:
@@ -315,7 +376,7 @@ def _delayed_responses(gains: Gains, horizon: float) -> tuple[_Response, _Respon
         fed[k + 1] = (k_p - k_c) * com[k + 1] - part * rate[k + 1]
     at_once = (1.0 + part / lag / (1.0 - part / lag)) / w**2
     zmp = com - rate / w**2
-    return _Response(step, com, 0.0), _Response(step, zmp, at_once)
+    return _Response(step, com), _Response(step, zmp, at_once, 1.0 / w**2)
 
 
 def _largest(response: _Response, most: float, rate: float) -> tuple[float, float]:
@@ -349,9 +410,9 @@ def _largest(response: _Response, most: float, rate: float) -> tuple[float, floa
         bounds=(-most, most),
         method="highs",
     )
-    reached = -float(solved.fun) if most > 0.0 else 0.0
+    linear = -float(solved.fun) if most > 0.0 else 0.0
     more = rate * (response.step * float(varies) + response.impulses)
-    return reached + more, reached
+    return linear + more, linear + rate * response.first
 
 
 def _paper_bound(gains: Gains, most: float, rate: float) -> Bound | None:

@@ -315,7 +315,8 @@ class _Reading:
             )
             for path in ("pose.position.x", "points[1].x")
         )
-        return names, position, force / ARROW_SCALE
+        with np.errstate(over="ignore"):  # checked where the run is made
+            return names, position, force / ARROW_SCALE
 
     def boxes(self) -> Array:
         topic = self.true + topics.BOXES

@@ -102,7 +102,7 @@ def figure(
     width, height = size or (WIDTH_MM, default_height(len(charts), ground is not None))
     check_size(width, height)
     places = _rows(len(charts), ground is not None, height)
-    with _matplotlib():
+    with our_style():
         drawn = Figure(figsize=(width / MM_PER_INCH, height / MM_PER_INCH))
         FigureCanvasAgg(drawn)
         _draw_panels(drawn, charts)
@@ -133,12 +133,21 @@ def write_figure(
     Raises:
         EquipoiseError: If the figure cannot be drawn or written.
     """
+    check_format(path)
+    return save_figure(path, figure(charts, ground, size=size), dpi)
+
+
+def save_figure(path: Path | str, drawn: Figure, dpi: float = DPI) -> Path:
+    """Write a figure to a file, as :func:`write_figure` does.
+
+    Raises:
+        EquipoiseError: If it cannot be written.
+    """
     kind = check_format(path)
-    drawn = figure(charts, ground, size=size)
     width, height = (MM_PER_INCH * drawn.get_size_inches()).tolist()
     check_size(width, height, dpi if kind == "png" else None)
     content = io.BytesIO()
-    with _matplotlib():
+    with our_style():
         drawn.savefig(content, format=kind, dpi=dpi, metadata=METADATA[kind])
     write_bytes_atomically(path, content.getvalue())
     return Path(path)
@@ -187,7 +196,7 @@ def check_size(width: float, height: float, dpi: float | None = None) -> None:
 
 
 @contextmanager
-def _matplotlib() -> Iterator[None]:
+def our_style() -> Iterator[None]:
     """Set what we need of Matplotlib for a while, and nothing for anybody else."""
     with matplotlib.rc_context(), np.errstate(invalid="ignore"):
         matplotlib.rcdefaults()
