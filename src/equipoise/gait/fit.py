@@ -61,9 +61,9 @@ STYLES: tuple[dict[str, float], ...] = (
 OF_THE_USUAL = ("step_time", "width")
 # A walk is tried with so many steps first.
 FEW_STEPS, FEW_STAIRS = 4, 2
-# The true ZMP is this fraction of a sole's smaller side off its plan at most: of walks
-# that were changed to fit, and of all, which would fall with the ZMP off the sole.
-ZMP_OFF, ZMP_OFF_SOLE = 0.15, 0.5
+# The true ZMP is this fraction of a sole's smaller side off its plan at most in walks
+# that were changed to fit, and on stairs.
+ZMP_OFF = 0.15
 SHORTENED = ("length", "clearance")
 
 
@@ -112,7 +112,6 @@ def fit_walk(
         try:
             gait = _followed(robot, steps, slow, adapt)
             few = _solved_few(robot, gait, slow)
-            _check_zmp(robot, few, ZMP_OFF_SOLE)
             torque = _torque_fraction(robot, few)
         except EquipoiseError as error:
             problem = problem or error
@@ -198,7 +197,7 @@ def _fitted(
             gait = plan_walk(robot, steps, **now) if changed else usual
             _check(robot, gait, FINELY)
             if "com_height" in changed or fraction < 1.0 or _on_stairs(asked):
-                _check_zmp(robot, solve(robot, few), ZMP_OFF)
+                _check_zmp(robot, solve(robot, few))
         except EquipoiseError as error:
             problem = problem or error
             continue
@@ -283,13 +282,12 @@ def _check(robot: Robot, gait: Gait, period: float) -> None:
     check_reached(robot, solve_com(robot, targets), time, targets)
 
 
-def _check_zmp(robot: Robot, motion: Motion, fraction: float) -> None:
+def _check_zmp(robot: Robot, motion: Motion) -> None:
     """Refuse a gait so near to joint limits that its CoM cannot be corrected.
 
     Args:
         robot: The robot.
         motion: Joints that follow the gait.
-        fraction: Of a sole's smaller side, that the ZMP may be off its plan.
 
     Raises:
         EquipoiseError: How far the ZMP would stay off its plan.
@@ -297,7 +295,7 @@ def _check_zmp(robot: Robot, motion: Motion, fraction: float) -> None:
     off = float(np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1).max())
     polygons = motion.gait.polygons.values()
     size = min(float(np.ptp(polygon, axis=0).min()) for polygon in polygons)
-    if size > 0.0 and off > fraction * size:
+    if size > 0.0 and off > ZMP_OFF * size:
         raise EquipoiseError(
             f"{robot.name} cannot keep its ZMP: it would be up to {1e3 * off:.0f} mm "
             f"off its plan, on soles {1e3 * size:.0f} mm wide, and neither joints nor "

@@ -311,6 +311,20 @@ def test_foot_without_geometry_before_toes_is_estimated_on_the_foot(
     assert robot.soles["left"].size == pytest.approx((0.2, 0.1))
 
 
+def test_toes_below_a_high_ankle_do_not_become_the_foot(tmp_path: Path) -> None:
+    """Toes on the ground beside the foot are toes, even if farther down than ahead."""
+    toe = (
+        JOINT.format("{side}_toe", "{side}_foot", "{side}_toes", "0.1 0 -0.14", "0 0 0")
+        + f'<link name="{{side}}_toes">{INERTIAL.format(0.1)}<collision>'
+        '<origin xyz="0.03 0 -0.01"/><geometry><box size="0.06 0.1 0.02"/></geometry>'
+        "</collision></link>"
+    )
+    robot = load_text(biped(BOX, xyz="0 0 -0.15", toe=toe), tmp_path)
+    for side, sole in robot.soles.items():
+        assert sole.link == f"{side}_foot"
+        assert sole.size == pytest.approx((0.2, 0.1), abs=1e-9)
+
+
 def rolling_foot(xyz: str) -> str:
     """Return a roll joint on the foot, with a link that has no geometry."""
     joint = JOINT.format("{side}_roll", "{side}_foot", "{side}_end", xyz, "0 0 0")

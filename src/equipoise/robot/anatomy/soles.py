@@ -141,15 +141,17 @@ def placement_in_body(model: pin.Model, sole: Sole) -> tuple[int, pin.SE3]:
 def _foot_and_toes(skeleton: Skeleton, path: Path, forward: Array) -> Path:
     """Return the bodies at the end of a leg that may carry the sole, foot first.
 
-    Toes are ahead of the joint above them more than they are below it, and pitch on a
-    foot that the ankle pitches: the shin's end does not, and neither does the second of
-    two ankle joints, however far ahead it is.
+    Toes are ahead of the joint above them, more than they are below it unless the foot
+    is on the ground with them, and pitch on a foot that the ankle pitches: the shin's
+    end does not, and neither does the second of two ankle joints, however far ahead.
     """
     first = len(path) - 1
     length = skeleton.chain_length(path)
     while first > 0:
         step = skeleton.positions[path[first]] - skeleton.positions[path[first - 1]]
-        least = max(TOES_AHEAD * length, abs(float(step @ skeleton.up)))
+        least = TOES_AHEAD * length
+        if not _side_by_side(skeleton, path[first - 1], path[first], SLAB * length):
+            least = max(least, abs(float(step @ skeleton.up)))
         above = [body for body in _ankle(skeleton, path) if body in path[:first]]
         if (
             float(step @ forward) <= least
@@ -159,6 +161,13 @@ def _foot_and_toes(skeleton: Skeleton, path: Path, forward: Array) -> Path:
             break
         first -= 1
     return path[first:]
+
+
+def _side_by_side(skeleton: Skeleton, one: int, other: int, slab: float) -> bool:
+    """Whether the shapes of two bodies end at the same height, within a slab [m]."""
+    if not (skeleton.has_shapes(one) and skeleton.has_shapes(other)):
+        return False
+    return abs(skeleton.lowest(one) - skeleton.lowest(other)) <= slab
 
 
 def _ankle(skeleton: Skeleton, path: Path) -> Path:
