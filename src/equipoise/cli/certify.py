@@ -20,7 +20,8 @@ class Certify:
     """Prove that gains of the balancing controller are stable, or propose some."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, for example g1_description."""
 
     kp: Annotated[float | None, tyro.conf.arg(metavar="1/S")] = None
     """Gain of the ZMP error [1/s]; proposed if neither gain is given."""

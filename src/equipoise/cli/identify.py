@@ -25,7 +25,8 @@ class Identify:
     robot: Annotated[
         str | None, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")
     ] = None
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, for example g1_description."""
 
     log: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="LOG")] = (
         None

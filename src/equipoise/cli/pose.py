@@ -32,7 +32,8 @@ class Pose:
     """Show one pose of a table, standing on flat soles; write it to a file."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, for example g1_description."""
 
     table: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="POSES.csv")]
     """CSV table of poses, as 'equipoise poses' writes it."""

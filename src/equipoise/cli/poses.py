@@ -29,7 +29,8 @@ class Poses:
     """Choose the balanced poses that determine the centre of mass best."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, for example g1_description."""
 
     count: Annotated[int, tyro.conf.arg(metavar="N")] = 30
     """Number of poses."""

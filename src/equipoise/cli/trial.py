@@ -67,7 +67,8 @@ class RunOptions:
     """Options of all verbs that simulate."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, or path to a URDF, MJCF or DH (TOML) file."""
+    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
+    robot_descriptions, for example g1_description."""
 
     engine: Literal["native", "mujoco"] = "native"
     """Which engine simulates: our own, or MuJoCo (needs the extra of that name)."""
