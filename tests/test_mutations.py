@@ -73,7 +73,7 @@ def test_processes_that_die_are_replaced(
 ) -> None:
     """A crash is the fault of one case; the next is tried in another process."""
     import faulthandler
-import os
+    import os
 
     from benchmarks.mutations import workers
 
