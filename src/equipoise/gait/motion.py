@@ -40,7 +40,7 @@ LONGEST_WALK = 600.0
 # A joint this near to its limit is at it [rad or m].
 AT_LIMIT = 1e-4
 # A foot whose heading is free is this far off it at most [rad].
-HEADING_OFF = np.radians(5.0)
+HEADING_OFF = np.radians(3.0)
 # From one point to the next a joint moves by less than this [rad or m].
 LARGEST_JUMP = 0.2
 
