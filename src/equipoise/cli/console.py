@@ -138,9 +138,11 @@ def remembered_interrupts() -> Iterator[None]:
         return
     _asked.clear()
     signal.signal(signal.SIGINT, _remember)
+    hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGINT, usual)
         _asked.clear()
 
@@ -153,6 +155,12 @@ def check_interrupt() -> None:
     """
     if _asked.is_set():
         raise KeyboardInterrupt
+
+
+def _unraisable(ignored: sys.UnraisableHookArgs) -> None:
+    """Say what a destructor could not raise, but a Ctrl-C, which is remembered."""
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
 
 
 def _remember(number: int, frame: FrameType | None) -> None:

@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 MOST_MEMORY_BYTES = 2 * 1024**3
 # A large file takes longer [s].
 SECONDS, SECONDS_A_MEGABYTE = 10.0, 1.0
+# Time for the process to start, on a busy machine [s].
+START_SECONDS = 20.0
 # Vertices and triangles of an answer; no file within the bounds gives more.
 MOST_ROWS = 100_000_000
 # Length of a path, seconds; numbers of vertices and triangles, zero for no mesh.
@@ -64,26 +66,32 @@ class _Worker:
     def read(self, path: Path) -> RawMesh | None:
         size = path.stat().st_size
         with self._lock:
-            try:
-                return self._ask(path, SECONDS + SECONDS_A_MEGABYTE * size / 1e6)
-            except (OSError, EOFError):  # it has crashed, or takes too long
-                self._end()
-                return None
-            except BaseException:  # its answer would be taken for the next one's
-                self._end()
-                raise
+            seconds = SECONDS + SECONDS_A_MEGABYTE * size / 1e6
+            for _ in range(2):
+                try:
+                    return self._ask(path, seconds)
+                except BrokenPipeError:  # it died before it was asked: another one
+                    self._end()
+                except (OSError, EOFError):  # it has crashed, or takes too long
+                    self._end()
+                    return None
+                except BaseException:  # its answer would be taken for the next one's
+                    self._end()
+                    raise
+            return None
 
     def end(self) -> None:
         with self._lock:
             self._end()
 
     def _ask(self, path: Path, seconds: float) -> RawMesh | None:
+        fresh = self._process is None
         process = self._running()
         assert process.stdin is not None
         name = os.fsencode(path.absolute())
         process.stdin.write(QUESTION.pack(len(name), seconds) + name)
         process.stdin.flush()
-        until = time.monotonic() + seconds
+        until = time.monotonic() + seconds + (START_SECONDS if fresh else 0.0)
         vertices, triangles = ANSWER.unpack(self._receive(ANSWER.size, until))
         if max(vertices, triangles) > MOST_ROWS:
             raise EOFError("an answer beyond all bounds")
