@@ -153,8 +153,10 @@ def _numbers_of(
     robot: Robot, style: dict[str, float], asked: dict[str, Any]
 ) -> dict[str, float]:
     """Return the numbers of a style that were not asked for."""
-    usual = plan_walk(robot, 2).parameters
-    scale = {name: getattr(usual, name) for name in OF_THE_USUAL}
+    scale = {}
+    if any(name in style for name in OF_THE_USUAL):
+        usual = plan_walk(robot, 2).parameters
+        scale = {name: getattr(usual, name) for name in OF_THE_USUAL}
     return {
         name: round(value * scale.get(name, 1.0), 3)
         for name, value in style.items()

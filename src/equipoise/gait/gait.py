@@ -23,7 +23,7 @@ from equipoise.gait.footsteps import (
 )
 from equipoise.gait.lipm import ComMotion, CorrectedMotion, at_rest_at_both_ends
 from equipoise.gait.parameters import SUPPORTS, GaitParameters, Phase
-from equipoise.gait.zmp import TOE_EDGE, support_polygons, zmp_margins
+from equipoise.gait.zmp import support_polygons, toe_corners, zmp_margins
 from equipoise.notebook import html_table
 from equipoise.robot.parts import Side
 
@@ -197,7 +197,7 @@ class Gait:
                 and after a landing on the toe back from there.
         """
         polygon = self.polygons[side]
-        edge = polygon[polygon[:, 0] >= polygon[:, 0].max() - TOE_EDGE].mean(axis=0)
+        edge = polygon[toe_corners(polygon)].mean(axis=0)
         double = {p.start: p.end for p in self.phases if p.kind == "double"}
         start_of = {end: start for start, end in double.items()}
         gone = np.zeros(len(times))

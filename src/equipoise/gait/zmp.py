@@ -89,10 +89,7 @@ def support_polygons(
         + soles[side][:, None, :2, 3]
         for side, polygon in polygons.items()
     }
-    toes = {
-        side: polygon[:, 0] >= polygon[:, 0].max() - TOE_EDGE
-        for side, polygon in polygons.items()
-    }
+    toes = {side: toe_corners(polygon) for side, polygon in polygons.items()}
     hulls: list[Array] = []
     before = np.empty((0, 2))
     for k, code in enumerate(support):
@@ -108,6 +105,11 @@ def support_polygons(
         hulls.append(hulls[-1] if same else convex_hull(points))
         before = points
     return tuple(hulls)
+
+
+def toe_corners(polygon: Array) -> NDArray[np.bool_]:
+    """Return which corners of a sole, shape (k, 2), are its toe's edge, shape (k,)."""
+    return np.asarray(polygon[:, 0] >= polygon[:, 0].max() - TOE_EDGE)
 
 
 def zmp_margins(zmp: Array, polygons: tuple[Array, ...]) -> Array:

@@ -16,13 +16,12 @@ import pinocchio as pin
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.stance import sole_errors, sole_pose
+from equipoise.robot.anatomy.leg_problems import is_locked
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb, Side
 
 SIDES: tuple[Side, Side] = ("left", "right")
-# A joint with less range than this is locked [rad or m].
-LOCKED = 1e-3
 # Joints are judged at postures this far around standing [rad].
 AROUND, POSTURES = 0.6, 8
 # A sole can be turned about its normal if so much of that turn is left at most.
@@ -88,7 +87,7 @@ def _freedom(robot: Robot, side: Side, leg: Limb) -> LegFreedom:
                 f"{robot.name}: joint '{name}' of the {side} leg neither turns nor "
                 "slides about one axis"
             )
-        if joint.nq == 1 and np.ptp(_limits(robot, name)) < LOCKED:
+        if is_locked(model, joint):
             held[name] = "its limits lock it"
     moved = [name for name in leg.joints if name not in held]
     jacobians = _jacobians(robot, side, moved)
@@ -104,8 +103,8 @@ def _freedom(robot: Robot, side: Side, leg: Limb) -> LegFreedom:
         jacobians = np.delete(jacobians, YAW_ROW, axis=1)
     while len(moved) > needed:
         at = _surplus(robot, moved, jacobians)
-        held[moved[at]] = "more joints than it takes to place a sole"
-        moved, jacobians = _without(moved, at), np.delete(jacobians, at, axis=2)
+        held[moved.pop(at)] = "more joints than it takes to place a sole"
+        jacobians = np.delete(jacobians, at, axis=2)
     return LegFreedom(side, tuple(moved), held, yaw_free)
 
 
@@ -180,7 +179,3 @@ def _least_motion(jacobians: Array) -> Array:
     """Return how far a sole goes for a unit of joints, in its worst direction."""
     rows = min(jacobians.shape[1:])
     return np.asarray(np.linalg.svd(jacobians, compute_uv=False)[:, rows - 1])
-
-
-def _without(names: list[str], at: int) -> list[str]:
-    return names[:at] + names[at + 1 :]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
@@ -16,7 +15,7 @@ from equipoise.robot.pinocchio_model import workspace
 ANKLE_HEIGHT = 0.3
 # A joint turns about a direction if its axis is within 60 degrees of it.
 ALONG = 0.5
-# A joint with less range than this is locked [rad].
+# A joint with less range than this is locked [rad or m].
 LOCKED = 1e-3
 ROLL, PITCH = 0, 1
 
@@ -66,7 +65,7 @@ def _missing_joints(robot: Robot, leg: Limb, sole: Sole) -> Iterator[str]:
     for body, height in zip(ids, heights, strict=True):
         joint = model.joints[body]
         low = height <= ANKLE_HEIGHT * heights[0]
-        if joint.nq == 1 and np.ptp(_limits(model, joint)) < LOCKED:
+        if is_locked(model, joint):
             locked[low].append(f"'{model.names[body]}'")
             continue
         own = columns[3:, joint.idx_v : joint.idx_v + joint.nv].T
@@ -92,6 +91,10 @@ def _missing_joints(robot: Robot, leg: Limb, sole: Sole) -> Iterator[str]:
             yield f"the {leg.side} leg has no ankle {name} joint{but(True)}"
 
 
-def _limits(model: pin.Model, joint: pin.JointModel) -> list[float]:
+def is_locked(model: pin.Model, joint: pin.JointModel) -> bool:
+    """Return whether a joint's limits leave it no range."""
+    if joint.nq != 1:
+        return False
     at = joint.idx_q
-    return [float(model.lowerPositionLimit[at]), float(model.upperPositionLimit[at])]
+    span = model.upperPositionLimit[at] - model.lowerPositionLimit[at]
+    return bool(abs(span) < LOCKED)
