@@ -103,3 +103,30 @@ def test_pipes_are_no_meshes(tmp_path: Path) -> None:
     for name in ("pipe.stl", "pipe.dae"):
         os.mkfifo(tmp_path / name)
         assert read_mesh(tmp_path / name) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process")
+def test_a_worker_left_without_memory_is_replaced(tmp_path: Path) -> None:
+    """A sound mesh is not refused for what the worker read before it."""
+    import resource
+
+    mesh_worker.end_worker()
+    before = _children()
+    assert read_mesh(collada(tmp_path / "before.dae")) is not None
+    (worker,) = _children() - before
+    resource.prlimit(worker, resource.RLIMIT_AS, (1 << 20, 1 << 20))
+    assert read_mesh(_large_obj(tmp_path / "large.obj")) is not None
+    assert worker not in _children()
+
+
+def _children() -> set[int]:
+    tasks = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for task in tasks for pid in task.read_text().split()}
+
+
+def _large_obj(path: Path) -> Path:
+    points = np.random.default_rng(0).random((200_000, 3))
+    lines = [f"v {x} {y} {z}" for x, y, z in points]
+    lines += [f"f {at} {at + 1} {at + 2}" for at in range(1, len(points) - 1)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path

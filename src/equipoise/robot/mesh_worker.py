@@ -64,25 +64,34 @@ class _Worker:
         os.register_at_fork(after_in_child=self._forget)
 
     def read(self, path: Path) -> RawMesh | None:
-        size = path.stat().st_size
+        """Return a mesh; what a process that read others before refuses is read anew.
+
+        A broken file may leave its process with little memory, or about to crash, and
+        the next one is not to blame for that.
+        """
+        seconds = SECONDS + SECONDS_A_MEGABYTE * path.stat().st_size / 1e6
         with self._lock:
-            seconds = SECONDS + SECONDS_A_MEGABYTE * size / 1e6
-            for _ in range(2):
-                try:
-                    return self._ask(path, seconds)
-                except BrokenPipeError:  # it died before it was asked: another one
-                    self._end()
-                except (OSError, EOFError):  # it has crashed, or takes too long
-                    self._end()
-                    return None
-                except BaseException:  # its answer would be taken for the next one's
-                    self._end()
-                    raise
-            return None
+            read_others, began = self._process is not None, time.monotonic()
+            mesh = self._try(path, seconds)
+            took_all_its_time = time.monotonic() - began > 0.9 * seconds
+            if mesh is None and read_others and not took_all_its_time:
+                self._end()
+                mesh = self._try(path, seconds)
+            return mesh
 
     def end(self) -> None:
         with self._lock:
             self._end()
+
+    def _try(self, path: Path, seconds: float) -> RawMesh | None:
+        try:
+            return self._ask(path, seconds)
+        except (OSError, EOFError):  # it has crashed, or takes too long
+            self._end()
+            return None
+        except BaseException:  # its answer would be taken for the next one's
+            self._end()
+            raise
 
     def _ask(self, path: Path, seconds: float) -> RawMesh | None:
         fresh = self._process is None
