@@ -1,0 +1,85 @@
+"""Sensors, estimator and stabiliser of a simulated robot, ready for the loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.balance.estimator import ContactAidedEstimator
+from equipoise.balance.stabiliser import Stabiliser
+from equipoise.control.blocks import Controller, Estimator
+from equipoise.robot.model import Robot
+from equipoise.simulation.noise import Noise
+from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
+from equipoise.simulation.world import World
+
+# Standard deviations of the sensors, and their delay [s]: encoders [rad or m], gyroscope
+# [rad/s], accelerometer [m/s²], forces as a fraction of the weight; torques have the
+# noise of that force at the end of the sole.
+ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
+PERIOD = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """What closes the loop.
+
+    Attributes:
+        controller: Makes commands.
+        sensors: What the robot measures.
+        estimator: What it makes of that.
+        control_period: Time between two commands [s].
+    """
+
+    controller: Controller[Any]
+    sensors: SensorSuite | None
+    estimator: Estimator | None
+    control_period: float
+
+
+def usual_sensors(world: World, seed: int = 0) -> SensorSuite:
+    """Return sensors with the noise and delay of usual ones; velocities differenced."""
+    weight = world.robot.mass * world.gravity
+    arm = max(max(sole.size) for sole in world.robot.soles.values())
+
+    def noise(deviation: float) -> Noise:
+        return Noise(deviation=deviation, delay=DELAY)
+
+    return SensorSuite(
+        world,
+        Encoders(noise(ENCODER), None),
+        FootSensors(noise(FORCE * weight), noise(FORCE * weight * 0.5 * arm)),
+        Imu(
+            angular_velocity=noise(GYROSCOPE),
+            specific_force=noise(ACCELEROMETER),
+            orientation=Noise(delay=DELAY),
+        ),
+        seed=seed,
+    )
+
+
+def balance_feedback(
+    world: World,
+    model: Robot | None = None,
+    *,
+    true_state: bool = False,
+    seed: int = 0,
+    period: float = PERIOD,
+) -> Feedback:
+    """Return sensors, estimator and stabiliser for a robot in a world.
+
+    Args:
+        world: The robot as it is.
+        model: The robot as estimator and stabiliser know it; as it is unless given.
+        true_state: Whether to measure without noise and delay.
+        seed: Seed of the noise.
+        period: Of sensors and control [s].
+    """
+    known = model or world.robot
+    sensors = SensorSuite(world) if true_state else usual_sensors(world, seed)
+    return Feedback(
+        Stabiliser(known, period),
+        sensors,
+        ContactAidedEstimator(known, period),
+        period,
+    )
