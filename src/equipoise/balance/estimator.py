@@ -37,7 +37,7 @@ class EstimatorRates:
     """
 
     position: float = 20.0
-    tilt: float = 0.5
+    tilt: float = 0.1
     heading: float = 1.0
     anchor: float = 2.0
     velocity: float = 60.0

@@ -66,6 +66,8 @@ class StabiliserGains:
     lowering: float = 0.15
     lowering_time: float = 0.03
     lowest: float = 0.03
+    touch: float = 0.08
+    sure_time: float = 0.02
     margin: float = 0.95
     damping: float = 1e-9
 
@@ -143,6 +145,7 @@ class Stabiliser(Controller[State]):
             legs.lowering_gain = 1.0 / gains.lowering_time
             legs.lowest, legs.margin = gains.lowest * leg, gains.margin
             legs.damping = gains.damping
+            legs.touch, legs.sure_rate = gains.touch, 1.0 / gains.sure_time
             legs.upright = types.mat33(upright.ravel().tolist())
             bodies = [soles[side][0] for side in SIDES]
             poses = np.array([soles[side][1] for side in SIDES])

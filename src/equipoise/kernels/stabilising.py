@@ -22,6 +22,7 @@ from equipoise.kernels.estimation import (
     TOLD_COM,
     TOLD_COM_VELOCITY,
     TOLD_CONTACT,
+    TOLD_FORCE,
     TOLD_OFFSET,
     TOLD_SOLE,
     TOLD_SOLES,
@@ -46,18 +47,12 @@ WANTED_SOLES, WANTED_TORSO, WANTED_ROTATIONS = 0, 2, 3
 # Vectors of the stabiliser's memory: shift and tilt of each sole against its plan; CoM
 # and its velocity that joints are solved for; correction of the ZMP; shift of the plan;
 # position of the base that joints were solved for.
-SHIFTS, TILTS, COM, COM_VELOCITY, ZMP_LAG, PLAN, BASE_POSITION, VECTORS = (
-    0,
-    2,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-)
-# Numbers of its memory: speed at which each foot is lowered; whether it has begun.
-LOWERING, BEGUN, NUMBERS = 0, 2, 3
+SHIFTS, TILTS, COM, COM_VELOCITY, ZMP_LAG, PLAN, BASE_POSITION = 0, 2, 4, 5, 6, 7, 8
+# Velocity and angular velocity wanted of each sole.
+MOVING, TURNING, VECTORS = 9, 11, 13
+# Numbers of its memory: speed at which each foot is lowered; how sure it is that it
+# stands on the ground; whether it has come there since it last swung; whether it began.
+LOWERING, SURE, LANDED, BEGUN, NUMBERS = 0, 2, 4, 6, 7
 # What it says of itself: ZMP as planned and as wanted now, DCM error, shift of the plan,
 # CoM that joints were solved for, and (CoM error, sole error, damping) of that solution.
 SAID_ZMP_PLAN, SAID_ZMP, SAID_DCM, SAID_SHIFT, SAID_COM, SAID_SOLVED, SAID = range(7)
@@ -95,6 +90,8 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         lowering_speed: scalar
         lowering_gain: scalar
         lowest: scalar
+        touch: scalar
+        sure_rate: scalar
         margin: scalar
         damping: scalar
         upright: mat33
@@ -278,54 +275,73 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         for foot in range(2):
             stance = support == 0 or support == foot + 1
             plan_velocity = wanted[t, WANTED_VELOCITY + foot]
-            falling = plan_velocity[2] <= zero
-            still = wp.length(plan_velocity) < tiny
+            load = told[t, TOLD_FORCE + foot][2] / legs.weight
+            pressed = wp.clamp(load / legs.touch, zero, one)
+            sure = own.numbers[t, SURE + foot]
+            landed = own.numbers[t, LANDED + foot]
+            if begun < half:
+                pressed = one
+                sure = one
+                landed = one
+            sure = sure + wp.min(dt * legs.sure_rate, one) * (pressed - sure)
+            if not stance and plan_velocity[2] > zero:
+                landed = zero
+            descends = plan_velocity[2] <= zero and wp.length(plan_velocity) > tiny
+            if load > legs.touch and (stance or descends):
+                landed = one
             shift = own.vectors[t, SHIFTS + foot]
             tilt = own.vectors[t, TILTS + foot]
-            touches = touching[foot] > half or begun < half
             turned = told_rotations[t, TOLD_SOLES + foot]
-            off = told[t, TOLD_SOLE + foot] - wanted[t, WANTED_SOLE + foot] - shift
-            leaning = (
-                vector_of(
-                    turned @ wp.transpose(wanted_rotations[t, WANTED_SOLES + foot])
-                )
-                - tilt
-            )
             moving = plan_velocity
             turning = wanted[t, WANTED_OMEGA + foot]
             speed = zero
-            if touches and (stance or (falling and not still)):
-                gain = wp.min(dt * legs.follow_rate, one)
+            if landed > half:
+                # it is where it is measured, as far as it is pressed
+                shift = shift - dt * plan_velocity
+                off = told[t, TOLD_SOLE + foot] - wanted[t, WANTED_SOLE + foot] - shift
+                leaning = (
+                    vector_of(
+                        turned @ wp.transpose(wanted_rotations[t, WANTED_SOLES + foot])
+                    )
+                    - tilt
+                )
+                gain = pressed * wp.min(dt * legs.follow_rate, one)
                 shift = shift + gain * off
                 tilt = tilt + gain * leaning
                 angle = wp.length(tilt)
                 if angle > largest_tilt:
                     tilt = (largest_tilt / angle) * tilt
                 moving = vec3(zero, zero, zero)
-                turning = legs.follow_velocity * legs.follow_rate * leaning
-            elif stance:
-                other = touching[1 - foot] > half
+                turning = (
+                    pressed * legs.follow_velocity * legs.follow_rate
+                ) * leaning
+            if stance:
+                # a foot that should carry and finds no ground is lowered
+                other = own.numbers[t, SURE + 1 - foot] > half
                 if other and shift[2] > -legs.lowest:
                     speed = wp.min(
                         own.numbers[t, LOWERING + foot]
                         + dt * legs.lowering_gain * legs.lowering_speed,
-                        legs.lowering_speed,
+                        legs.lowering_speed * (one - pressed),
                     )
                 shift[2] = shift[2] - dt * speed
-                moving = vec3(zero, zero, -speed)
-                turning = vec3(zero, zero, zero)
-            elif falling:
+                if landed < half:
+                    moving = vec3(zero, zero, zero)
+                    turning = vec3(zero, zero, zero)
+                moving[2] = moving[2] - speed
+            elif landed < half and plan_velocity[2] <= zero:
                 gain = wp.min(dt * legs.relax_rate, one)
                 moving = moving - legs.relax_rate * shift
                 turning = turning - legs.relax_rate * tilt
                 shift = (one - gain) * shift
                 tilt = (one - gain) * tilt
             own.numbers[t, LOWERING + foot] = speed
+            own.numbers[t, SURE + foot] = sure
+            own.numbers[t, LANDED + foot] = landed
             own.vectors[t, SHIFTS + foot] = shift
             own.vectors[t, TILTS + foot] = tilt
-            # kept for the joints: velocities wanted of the soles
-            own.corners[t, foot] = moving
-            own.corners[t, 2 + foot] = turning
+            own.vectors[t, MOVING + foot] = moving
+            own.vectors[t, TURNING + foot] = turning
         left_plan = (
             wanted[t, WANTED_SOLE] + wanted_rotations[t, WANTED_SOLES] @ legs.middle[0]
         )
@@ -335,10 +351,6 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         )
         left = left_plan + own.vectors[t, SHIFTS]
         right = right_plan + own.vectors[t, SHIFTS + 1]
-        moving_left = own.corners[t, 0]
-        moving_right = own.corners[t, 1]
-        turning_left = own.corners[t, 2]
-        turning_right = own.corners[t, 3]
         # ---- the plan, shifted with the feet that carry
         zmp_plan = wanted[t, WANTED_ZMP]
         fraction = load_on_left(zmp_plan, left_plan, right_plan, support)
@@ -375,8 +387,8 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         count = int(0)
         for foot in range(2):
             stance = support == 0 or support == foot + 1
-            touches = touching[foot] > half
-            if stance and (touches or support == foot + 1):
+            carries = own.numbers[t, SURE + foot] > half
+            if stance and (carries or support == foot + 1):
                 turned = wanted_rotations[t, WANTED_SOLES + foot]
                 centre = wanted[t, WANTED_SOLE + foot] + own.vectors[t, SHIFTS + foot]
                 for k in range(legs.corner_counts[foot]):
@@ -501,11 +513,8 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
             off = aim_position - sole
             leaning = vector_of(aim_rotation @ wp.transpose(turned))
             sole_error = wp.max(sole_error, wp.max(wp.length(off), wp.length(leaning)))
-            moving = moving_left
-            turning = turning_left
-            if foot == 1:
-                moving = moving_right
-                turning = turning_right
+            moving = own.vectors[t, MOVING + foot]
+            turning = own.vectors[t, TURNING + foot]
             put(rows, row, unknowns, off)
             put(rows, row, unknowns + 1, moving)
             for i in range(turns):
@@ -552,14 +561,14 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         )
         # ---- torques: the change of the ground's wrenches, through the legs
         lift = legs.mass * (legs.gravity + wanted[t, WANTED_COM_ACCELERATION][2])
-        carried = support
-        if support == 0:
-            if touching[0] < half and touching[1] > half:
-                carried = 2
-            if touching[1] < half and touching[0] > half:
-                carried = 1
         pushed = zmp + lag
-        share = load_on_left(pushed, left, right, carried)
+        share = load_on_left(pushed, left, right, support)
+        if support == 0:
+            # no more than a foot is sure to carry
+            most = own.numbers[t, SURE]
+            least = one - own.numbers[t, SURE + 1]
+            if least < most:
+                share = wp.clamp(share, least, most)
         share_plan = load_on_left(zmp_here, left, right, support)
         ground = share * left[2] + (one - share) * right[2]
         ground_plan = share_plan * left[2] + (one - share_plan) * right[2]
@@ -575,11 +584,11 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         for foot in range(2):
             own_share = share
             plan_share = share_plan
-            pressed = left
+            at_sole = left
             if foot == 1:
                 own_share = one - share
                 plan_share = one - share_plan
-                pressed = right
+                at_sole = right
             change = own_share * force - plan_share * force_plan
             # moment about the point where this sole is pressed
             moment = own_share * rest - plan_share * rest_plan
@@ -589,7 +598,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                 axis = own.body_rotations[t, joint] @ skeleton.axis[joint]
                 effect = wp.dot(axis, change)
                 if skeleton.slides[joint] == 0:
-                    arm = pressed - own.body_origins[t, joint]
+                    arm = at_sole - own.body_origins[t, joint]
                     effect = wp.dot(axis, wp.cross(arm, change) + moment)
                 torque[t, degree] = torque[t, degree] - effect
                 angle = own.joints[t, degree] + scale * normal[column, unknowns]
