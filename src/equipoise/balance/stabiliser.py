@@ -60,7 +60,9 @@ class StabiliserGains:
     zmp_most: float = 0.12
     com_rate: float = 50.0
     follow_rate: float = 66.0
-    follow_velocity: float = 0.9
+    follow_velocity: float = 0.98
+    tilt_rate: float = 250.0
+    press_error: float = 0.3
     plan_rate: float = 33.0
     relax: float = 0.25
     lowering: float = 0.15
@@ -139,6 +141,10 @@ class Stabiliser(Controller[State]):
             legs.zmp_most = gains.zmp_most * sole
             legs.com_rate, legs.follow_rate = gains.com_rate, gains.follow_rate
             legs.follow_velocity = gains.follow_velocity
+            legs.tilt_rate = gains.tilt_rate
+            legs.press_error = gains.press_error
+            sizes = np.array([[*np.ptp(points, axis=0), 1.0] for points in corners])
+            legs.half_size = constant(0.5 * sizes, types.vec3)
             legs.plan_rate = gains.plan_rate
             legs.relax_rate = 1.0 / (gains.relax * math.sqrt(leg / STANDARD_GRAVITY))
             legs.lowering_speed = gains.lowering * leg

@@ -24,6 +24,7 @@ from equipoise.kernels.estimation import (
     TOLD_CONTACT,
     TOLD_FORCE,
     TOLD_OFFSET,
+    TOLD_PRESSURE,
     TOLD_SOLE,
     TOLD_SOLES,
     TOLD_ZMP,
@@ -49,7 +50,7 @@ WANTED_SOLES, WANTED_TORSO, WANTED_ROTATIONS = 0, 2, 3
 # position of the base that joints were solved for.
 SHIFTS, TILTS, COM, COM_VELOCITY, ZMP_LAG, PLAN, BASE_POSITION = 0, 2, 4, 5, 6, 7, 8
 # Velocity and angular velocity wanted of each sole.
-MOVING, TURNING, VECTORS = 9, 11, 13
+MOVING, TURNING, BEHIND, PRESS, VECTORS = 9, 11, 13, 15, 16
 # Numbers of its memory: speed at which each foot is lowered; how sure it is that it
 # stands on the ground; whether it has come there since it last swung; whether it began.
 LOWERING, SURE, LANDED, BEGUN, NUMBERS = 0, 2, 4, 6, 7
@@ -85,6 +86,9 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         com_rate: scalar
         follow_rate: scalar
         follow_velocity: scalar
+        tilt_rate: scalar
+        press_error: scalar
+        half_size: wp.array[vec3]
         plan_rate: scalar
         relax_rate: scalar
         lowering_speed: scalar
@@ -299,22 +303,39 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                 # it is where it is measured, as far as it is pressed
                 shift = shift - dt * plan_velocity
                 off = told[t, TOLD_SOLE + foot] - wanted[t, WANTED_SOLE + foot] - shift
-                leaning = (
-                    vector_of(
-                        turned @ wp.transpose(wanted_rotations[t, WANTED_SOLES + foot])
-                    )
-                    - tilt
+                lean = vector_of(
+                    turned @ wp.transpose(wanted_rotations[t, WANTED_SOLES + foot])
                 )
-                gain = pressed * wp.min(dt * legs.follow_rate, one)
+                gain = sure * wp.min(dt * legs.follow_rate, one)
                 shift = shift + gain * off
-                tilt = tilt + gain * leaning
+                # it may turn the way its centre of pressure is wanted, and only so
+                middle = told[t, TOLD_SOLE + foot] + turned @ legs.middle[foot]
+                error = middle + own.vectors[t, PRESS] - told[t, TOLD_PRESSURE + foot]
+                half_size = legs.half_size[foot]
+                drive = vec3(-error[1] / half_size[1], error[0] / half_size[0], zero)
+                behind = own.vectors[t, BEHIND + foot]
+                turning = vec3(zero, zero, zero)
+                for i in range(2):
+                    yields = sure * wp.clamp(
+                        wp.abs(drive[i]) / legs.press_error, zero, one
+                    )
+                    if drive[i] * (lean[i] - tilt[i]) > zero:
+                        tilt[i] = tilt[i] + yields * wp.min(
+                            dt * legs.tilt_rate, one
+                        ) * (lean[i] - tilt[i])
+                    rate = legs.follow_rate * (lean[i] - behind[i])
+                    if drive[i] * rate > zero:
+                        turning[i] = yields * legs.follow_velocity * rate
+                tilt[2] = tilt[2] + gain * (lean[2] - tilt[2])
                 angle = wp.length(tilt)
                 if angle > largest_tilt:
                     tilt = (largest_tilt / angle) * tilt
                 moving = vec3(zero, zero, zero)
-                turning = (
-                    pressed * legs.follow_velocity * legs.follow_rate
-                ) * leaning
+                own.vectors[t, BEHIND + foot] = behind + wp.min(
+                    dt * legs.follow_rate, one
+                ) * (lean - behind)
+            else:
+                own.vectors[t, BEHIND + foot] = tilt
             if stance:
                 # a foot that should carry and finds no ground is lowered
                 other = own.numbers[t, SURE + 1 - foot] > half
@@ -322,7 +343,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                     speed = wp.min(
                         own.numbers[t, LOWERING + foot]
                         + dt * legs.lowering_gain * legs.lowering_speed,
-                        legs.lowering_speed * (one - pressed),
+                        legs.lowering_speed * (one - sure),
                     )
                 shift[2] = shift[2] - dt * speed
                 if landed < half:
@@ -570,6 +591,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
             if least < most:
                 share = wp.clamp(share, least, most)
         share_plan = load_on_left(zmp_here, left, right, support)
+        own.vectors[t, PRESS] = level(zmp - share * left - (one - share) * right)
         ground = share * left[2] + (one - share) * right[2]
         ground_plan = share_plan * left[2] + (one - share_plan) * right[2]
         force = wrench_force(one, legs.mass, omega2, lift, com, pushed)
