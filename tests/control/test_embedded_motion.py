@@ -54,6 +54,7 @@ def bent(robot: eq.Robot, seed: int) -> Array:
 
 
 def random_velocity(robot: eq.Robot, seed: int) -> Array:
+    """Return a random velocity of base and joints."""
     return np.random.default_rng(seed).uniform(-1.0, 1.0, robot.nv)
 
 
