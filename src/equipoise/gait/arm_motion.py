@@ -149,7 +149,7 @@ def free_joints(robot: Robot) -> tuple[str, ...]:
     )
 
 
-def built_in_dance(robot: Robot, posture: Array) -> ArmMotion:
+def built_in_dance(robot: Robot, posture: Array, extent: float = 1.0) -> ArmMotion:
     """Return a dance of both arms that fits their joint limits and speed limits.
 
     Four joints of each arm swing, each at its own frequency, at 2.2 rad/s where its
@@ -159,6 +159,7 @@ def built_in_dance(robot: Robot, posture: Array) -> ArmMotion:
     Args:
         robot: The robot.
         posture: Configuration that it begins and ends with, shape (nq,).
+        extent: Factor of all that joints move, at most 1.
 
     Raises:
         EquipoiseError: If the robot has no arms whose joints can move.
@@ -181,7 +182,8 @@ def built_in_dance(robot: Robot, posture: Array) -> ArmMotion:
                 mirrored = other_arm[number] * MIRROR
                 sign = math.copysign(1.0, own[number] @ mirrored) * (-1.0) ** number
             begin = float(start[degree_of(robot, limit.joint)])
-            chosen[limit.joint] = _swing(limit, begin, time, window, number, sign)
+            swing = _swing(limit, begin, time, window, number, sign)
+            chosen[limit.joint] = begin + extent * (swing - begin)
         other_arm = own
     if not chosen:
         raise EquipoiseError(
@@ -192,7 +194,7 @@ def built_in_dance(robot: Robot, posture: Array) -> ArmMotion:
         frozen_array(time),
         tuple(chosen),
         frozen_array(np.column_stack(list(chosen.values()))),
-        "built in",
+        "built in" if extent == 1.0 else f"built in, {extent:g} of its usual extent",
     )
 
 

@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
-from equipoise.gait.arm_motion import LONGEST_DANCE, ArmMotion, check_arm_motion
+from equipoise.gait.arm_motion import (
+    LONGEST_DANCE,
+    ArmMotion,
+    built_in_dance,
+    check_arm_motion,
+)
 from equipoise.gait.com_plan import EXTENSION, leg_reaches
 from equipoise.gait.feedforward import feedforward_torques
 from equipoise.gait.motion import DT, check_reached, check_smooth, check_speeds
@@ -31,12 +36,16 @@ from equipoise.kinematics.frames import velocities
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.anatomy.leg_problems import leg_problems
-from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 # A posture of this name is where a paper's experiment begins.
 PAPER = "paper"
+# The dance is tried at these extents, until feed-forward torques are below a fraction
+# of their limits.
+EXTENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
+STRONG = 0.9
 # A CoM height that was found is cut to whole millimetres: the same on all machines.
 HEIGHTS_PER_METRE = 1000.0
 
@@ -171,11 +180,60 @@ def embed(
     soles = [sole_pose(robot, stood, side) for side in SIDES]
     targets = com_targets(wanted, *soles)
     found = solve_com(robot, targets, posture=arms.postures(robot, stood, time))
-    check_reached(robot, found, time, targets)
+    check_reached(robot, found, time, targets, "the arms")
     check_smooth(robot, found.q, time)
     motion = _motion(robot, arms, time, found.q, wanted[0], embedded=True)
-    check_speeds(robot, motion.v, time)
+    check_speeds(robot, motion.v, time, "slower arms")
     return motion
+
+
+def fit_dance(
+    robot: Robot,
+    *,
+    posture: ArrayLike | None = None,
+    com_in_world: ArrayLike | None = None,
+) -> StandingMotion:
+    """Return the dance that is built in, with the legs holding the CoM.
+
+    Arms whose actuators are too weak for it swing less far, and so more slowly.
+
+    Args:
+        robot: The robot, on both feet.
+        posture: As for :func:`embed`.
+        com_in_world: As for :func:`embed`.
+
+    Raises:
+        EquipoiseError: If the robot has no arms, or legs cannot hold the CoM.
+    """
+    stood = dancing_posture(robot) if posture is None else robot.check_q(posture)
+    problem: EquipoiseError | None = None
+    for extent in EXTENTS:
+        arms = built_in_dance(robot, stood, extent)
+        try:
+            motion = embed(robot, arms, posture=stood, com_in_world=com_in_world)
+        except EquipoiseError as error:
+            problem = problem or error
+            continue
+        if torque_fraction(motion) <= STRONG:
+            return motion
+        problem = None
+    if problem is not None:
+        raise problem
+    return motion
+
+
+def torque_fraction(motion: StandingMotion) -> float:
+    """Return the largest feed-forward torque of a joint over its limit."""
+    limits = {a.joint: a.effort_limit for a in motion.robot.actuators}
+    most = np.abs(motion.joint_torque).max(axis=0)
+    return max(
+        (
+            float(torque) / limits[name]
+            for name, torque in zip(degree_names(motion.robot), most, strict=True)
+            if 0.0 < limits.get(name, 0.0) < np.inf
+        ),
+        default=0.0,
+    )
 
 
 def hold_legs(motion: StandingMotion) -> StandingMotion:
