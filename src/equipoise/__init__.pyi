@@ -39,6 +39,7 @@ from equipoise.show.viewer.window import view as view
 from equipoise.simulation.actuation import Actuation as Actuation
 from equipoise.simulation.actuation import actuation_of as actuation_of
 from equipoise.simulation.contacts import Material as Material
+from equipoise.simulation.dance import dance as dance
 from equipoise.simulation.fleet import Fleet as Fleet
 from equipoise.simulation.sensors import SensorSuite as SensorSuite
 from equipoise.simulation.simulate import simulate as simulate

@@ -183,7 +183,8 @@ def test_bad_input_is_one_line_and_status_2(
 
 
 @pytest.mark.parametrize(
-    "words", [["dance"], ["info"], ["info", "mahru-1", "--nope"], ["export", "mahru-1"]]
+    "words",
+    [["juggle"], ["info"], ["info", "mahru-1", "--nope"], ["export", "mahru-1"]],
 )
 def test_wrong_words_are_one_line_and_status_2(words: list[str]) -> None:
     """Wrong words on the command line are bad input as well."""

@@ -20,7 +20,7 @@ from equipoise.cli.main import VERBS
     ("words", "line"),
     [
         ("wlak humanoid", "there is no verb 'wlak' (did you mean 'walk'?); the verbs"),
-        ("dance", "there is no verb 'dance'; the verbs are: robots, info"),
+        ("juggle", "there is no verb 'juggle'; the verbs are: robots, info"),
         ("--nope", "'--nope' is not an option; a verb comes first: robots, info"),
         ("info", "info: ROBOT is missing: catalogue name, path to a URDF"),
         ("compare one", "compare: RUN is missing: the run to compare with it;"),

@@ -18,6 +18,7 @@ from equipoise import __version__
 from equipoise.cli.certify import Certify
 from equipoise.cli.compare import Compare
 from equipoise.cli.console import drop_output, printable, remembered_interrupts
+from equipoise.cli.dance import Dance
 from equipoise.cli.film import Film
 from equipoise.cli.identify import Identify
 from equipoise.cli.info import Export, Info, Robots
@@ -50,6 +51,7 @@ SHELL_WORDS = {
     "prior.lateral_force_std": "--offset-std",
     "prior.vertical_force_std": "--offset-std",
     "prior.torque_std": "--offset-std",
+    "arms=…": "--arms FILE",
     "choose_poses() finds": "'equipoise poses' finds",
 }
 LONGEST_COMPLAINT = 600
@@ -62,6 +64,7 @@ Verb = (
     | Annotated[Stand, tyro.conf.subcommand("stand")]
     | Annotated[Drop, tyro.conf.subcommand("drop")]
     | Annotated[Walk, tyro.conf.subcommand("walk")]
+    | Annotated[Dance, tyro.conf.subcommand("dance")]
     | Annotated[Identify, tyro.conf.subcommand("identify")]
     | Annotated[View, tyro.conf.subcommand("view")]
     | Annotated[Plot, tyro.conf.subcommand("plot")]
@@ -80,6 +83,7 @@ AnyVerb = (
     | Stand
     | Drop
     | Walk
+    | Dance
     | Identify
     | View
     | Plot

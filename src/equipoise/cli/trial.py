@@ -59,6 +59,7 @@ SHOWN_ELSEWHERE = (
     "steps_done",
     "footfalls",
     "pushes",
+    "compared",
 )
 
 
@@ -147,6 +148,7 @@ def run_trial(
     *,
     seconds: float | None = None,
     mode: Mode = "servo",
+    beside: dict[str, Run] | None = None,
 ) -> int:
     """Load the robot, simulate it, print the table and write the folder.
 
@@ -157,6 +159,8 @@ def run_trial(
             feed-forward know it (model), engine, dt and progress.
         seconds: How long it takes, if that is known beforehand.
         mode: Mode of the joints.
+        beside: Runs by name that the report shows beside this one; filled by
+            ``simulate``.
 
     Returns:
         0 if the robot did it, 1 if not.
@@ -204,12 +208,18 @@ def run_trial(
     run = run.with_summary({**run.summary, **asked})
     title = f"{verb} {robot.name}"
     warnings, verbose = robot.warnings, options.verbose
-    keep_and_show(options, run, title, lambda: _print(run.summary, warnings, verbose))
+    keep_and_show(
+        options, run, title, lambda: _print(run.summary, warnings, verbose), beside
+    )
     return 0 if run.summary["achieved"] else 1
 
 
 def keep_and_show(
-    options: RunOptions, run: Run, title: str, show: Callable[[], None]
+    options: RunOptions,
+    run: Run,
+    title: str,
+    show: Callable[[], None],
+    beside: Mapping[str, Run] | None = None,
 ) -> None:
     """Write the folder that was asked for, then print; the reader may go early.
 
@@ -218,11 +228,12 @@ def keep_and_show(
         run: The run, its summary complete.
         title: Title of the report.
         show: Prints the tables.
+        beside: Runs by name that the report shows beside it.
     """
     if options.out is not None:
         from equipoise.show.pages.report import report
 
-        page = report(run, title, command_line())
+        page = report(run, title, command_line(), beside=beside)
         run.save(options.out, report=page, replace=options.force)
     try:
         show()
@@ -340,6 +351,8 @@ def _print(
         table.add_row(name, value)
     console.print(printable(results["sentence"]), style="bold", soft_wrap=True)
     console.print(table)
+    if results.get("compared"):
+        console.print(_compared_table(results["compared"]))
     checks = make_table("check", "value", "limit", "passed", numbers=("value", "limit"))
     for check in results["checks"]:
         shown = values_with_unit([check["value"], check["limit"]], check["unit"])
@@ -371,6 +384,17 @@ def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]
             value = {name: part for name, part in value.items() if name != "joints"}
         yield from readable_results({key: value}, ())
     yield from push_rows(results["pushes"])
+
+
+def _compared_table(compared: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return results of runs side by side, a column each."""
+    from equipoise.show.pages.labels import compared_rows
+
+    head, *rows = compared_rows(compared)
+    table = make_table(*head, numbers=tuple(head[1:]))
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _joint_table(joints: Mapping[str, Mapping[str, Any]]) -> Table:

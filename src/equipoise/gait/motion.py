@@ -236,9 +236,20 @@ def targets_of(gait: Gait, time: Array) -> ComTargets:
 
 
 def check_reached(
-    robot: Robot, found: ComSolution, time: Array, targets: ComTargets
+    robot: Robot,
+    found: ComSolution,
+    time: Array,
+    targets: ComTargets,
+    what: str = "the gait",
 ) -> None:
     """Refuse a motion with points that were not reached, or feet that turn away.
+
+    Args:
+        robot: The robot.
+        found: Joints.
+        time: Times of the points [s], shape (n,).
+        targets: What was wanted.
+        what: What is followed, in words.
 
     Raises:
         EquipoiseError: When, which joint is at its limit, which foot, how far off.
@@ -260,7 +271,7 @@ def check_reached(
     if stopped:
         why = " and ".join(stopped)
     raise EquipoiseError(
-        f"{robot.name} cannot follow the gait at {time[first]:.3f} s: {why}; at "
+        f"{robot.name} cannot follow {what} at {time[first]:.3f} s: {why}; at "
         f"{time[worst]:.3f} s the {foot} foot stays {1e3 * off[foot]:.1f} mm and the "
         f"CoM {1e3 * found.com_error[worst]:.1f} mm off ({len(missed)} of {len(time)} "
         "points)"
@@ -324,8 +335,16 @@ def check_smooth(robot: Robot, q: Array, time: Array) -> None:
         )
 
 
-def check_speeds(robot: Robot, v: Array, time: Array) -> None:
+def check_speeds(
+    robot: Robot, v: Array, time: Array, advice: str = "slower or shorter steps"
+) -> None:
     """Refuse a motion with joints faster than they can be.
+
+    Args:
+        robot: The robot.
+        v: Velocities, shape (n, nv).
+        time: Their times [s], shape (n,).
+        advice: What may help, in words.
 
     Raises:
         EquipoiseError: Which joint, when and how fast.
@@ -339,5 +358,5 @@ def check_speeds(robot: Robot, v: Array, time: Array) -> None:
         raise EquipoiseError(
             f"{robot.name}: joint '{names[joint]}' would turn at "
             f"{abs(v[row, 6 + joint]):.2f} rad/s at {time[row]:.3f} s; its limit is "
-            f"{most[joint]:.2f} rad/s; slower or shorter steps may help"
+            f"{most[joint]:.2f} rad/s; {advice} may help"
         )

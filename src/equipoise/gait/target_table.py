@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
@@ -102,26 +103,63 @@ def target_table(
         torque: Feed-forward torques [Nm or N], shape (n, nv - 6).
     """
     table = gait.at(time)
-    count, joints = position.shape
+    count = len(time)
     dcm = table.com + table.com_velocity / gait.parameters.omega  # ξ = c + ċ / ω
     sides: tuple[Side, Side] = ("left", "right")
-    points = np.hstack(
-        [
-            table.com,
-            dcm,
-            table.zmp,
-            *(table.soles[side].reshape(count, 16) for side in sides),
-            table.torso.reshape(count, 9),
-            table.com_velocity,
-            table.com_acceleration,
-            *(table.sole_twists[side] for side in sides),
-            *(table.sole_accelerations[side] for side in sides),
-            position,
-            velocity,
-            torque,
-        ]
+    points = [
+        table.com,
+        dcm,
+        table.zmp,
+        *(table.soles[side].reshape(count, 16) for side in sides),
+        table.torso.reshape(count, 9),
+        table.com_velocity,
+        table.com_acceleration,
+        *(table.sole_twists[side] for side in sides),
+        *(table.sole_accelerations[side] for side in sides),
+    ]
+    return _table(
+        time,
+        [*points, position, velocity, torque],
+        tuple(phase.start for phase in gait.phases[1:]),
+        tuple(phase.support for phase in gait.phases),
     )
-    rows = np.vstack([points[:1], points, points[-1:]])
+
+
+def standing_table(
+    time: Array,
+    com: Array,
+    zmp: Array,
+    soles: Mapping[Side, Array],
+    joints: tuple[Array, Array, Array],
+) -> TargetTable:
+    """Return the targets of a robot that stands on both feet, its CoM and torso held.
+
+    Args:
+        time: Points, equally spaced from 0 [s], shape (n,).
+        com: Where the CoM is held [m], shape (3,).
+        zmp: ZMP [m], shape (n, 3).
+        soles: Transforms from sole to world by side, shape (4, 4) each.
+        joints: Joint positions [rad or m], velocities [rad/s or m/s] and feed-forward
+            torques [Nm or N], shape (n, nv - 6) each.
+    """
+    count = len(time)
+    held = [com, soles["left"].ravel(), soles["right"].ravel(), np.eye(3).ravel()]
+    centre, left, right, torso = (np.tile(row, (count, 1)) for row in held)
+    rates = np.zeros((count, RATES.stop - RATES.start))
+    points = [centre, centre, zmp, left, right, torso, rates, *joints]
+    return _table(time, points, (), ("both",))
+
+
+def _table(
+    time: Array,
+    points: list[Array],
+    phase_starts: tuple[float, ...],
+    supports: tuple[Support, ...],
+) -> TargetTable:
+    """Return a table of columns side by side, at rest before and after it."""
+    joints = points[-1].shape[1]
+    table = np.hstack(points)
+    rows = np.vstack([table[:1], table, table[-1:]])
     for rest in (rows[0], rows[-1]):
         rest[RATES] = rest[JOINTS + joints : JOINTS + 2 * joints] = 0.0
         rest[DCM] = rest[COM]
@@ -131,8 +169,8 @@ def target_table(
         float(time[-1]),
         rows,
         joints,
-        tuple(phase.start for phase in gait.phases[1:]),
-        tuple(phase.support for phase in gait.phases),
+        phase_starts,
+        supports,
     )
 
 

@@ -86,6 +86,32 @@ def charts(run: Run, what: Sequence[str], joints: Joints = None) -> list[Chart]:
     return made
 
 
+def overlaid(runs: Mapping[str, Run]) -> list[Chart]:
+    """Return charts of CoM and ZMP with several runs of one reference in each.
+
+    Args:
+        runs: Runs by name; the first has the reference of the CoM.
+    """
+    first = next(iter(runs.values()))
+    made = []
+    for what, count in (("CoM", 3), ("ZMP", 2)):
+        for axis in range(count):
+            series = []
+            wanted = first.references.get("com")
+            if wanted is not None:
+                series.append(Series("held CoM", MM * wanted[:, axis], "reference"))
+            for colour, (name, run) in zip(LINES, runs.items(), strict=False):
+                values = run.com if what == "CoM" else run.zmp
+                own = np.full(len(first.time), np.nan)
+                rows = min(len(own), len(values))  # one that fell is shorter
+                own[:rows] = MM * values[:rows, axis]
+                series.append(Series(name, own, colour))
+            title = f"{what} {AXES[axis]}"
+            key = f"both-{what.lower()}-{'xyz'[axis]}"
+            made.append(_chart(first, key, title, "mm", series))
+    return made
+
+
 def available(run: Run) -> tuple[str, ...]:
     """Return the names of :data:`WHAT` that a run holds data for."""
     return tuple(name for name in WHAT if _lacking(run, name) is None)

@@ -13,6 +13,7 @@ UNITS = {
     "n": "N",
     "nm": "Nm",
     "rad": "rad",
+    "radps": "rad/s",
     "hz": "Hz",
     "mps": "m/s",
     "w": "W",
@@ -67,6 +68,14 @@ PHRASES = {
     "width": "step width",
     "first": "foot that swings first",
     "iterations_mean": "iterations, mean",
+    "kinematic_com_error": "CoM error before simulation",
+    "com_error_mean": "CoM error, mean",
+    "com_error_max": "CoM error, max",
+    "zmp_deviation": "ZMP from below the held CoM",
+    "zmp_deviation_x": "ZMP from below the held CoM, x",
+    "zmp_deviation_y": "ZMP from below the held CoM, y",
+    "planned_zmp_deviation": "the same before simulation",
+    "arm_speed": "peak speed",
 }
 
 
@@ -109,6 +118,21 @@ def joint_use_rows(
     for name, use in joints.items():
         values = [use.get(key) for key in keys]
         yield name, *("–" if value is None else f"{value:.3g}" for value in values)
+
+
+def compared_rows(
+    compared: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, ...]]:
+    """Yield a head, then a row of texts for each result, a column for each run.
+
+    Args:
+        compared: ``"compared"`` of a summary: results of each run by its name.
+    """
+    yield "", *compared
+    for key in next(iter(compared.values())):
+        shown = [dict(readable_results({key: own[key]})) for own in compared.values()]
+        label = next(iter(shown[0]))
+        yield label, *(next(iter(row.values())) for row in shown)
 
 
 def push_rows(pushes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

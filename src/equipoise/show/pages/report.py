@@ -7,8 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from equipoise.log.run import Run
-from equipoise.show.charts.quantities import available, charts, ground_map
+from equipoise.show.charts.quantities import (
+    available,
+    charts,
+    ground_map,
+    overlaid,
+)
 from equipoise.show.pages.labels import (
+    compared_rows,
     joint_use_rows,
     push_rows,
     readable_results,
@@ -46,6 +52,7 @@ ELSEWHERE = (
     "seed",
     "footfalls",
     "pushes",
+    "compared",
 )
 # Groups of results; what is in none of them is part of the outcome.
 MAPPINGS = ("gait", "contact", "actuators", "solver")
@@ -73,7 +80,13 @@ HEAD = (
 PRINTED = "as printed in the paper"
 
 
-def report(run: Run, title: str, reproduce: str) -> str:
+def report(
+    run: Run,
+    title: str,
+    reproduce: str,
+    *,
+    beside: Mapping[str, Run] | None = None,
+) -> str:
     """Return a report as one HTML file that needs nothing else.
 
     Args:
@@ -81,9 +94,12 @@ def report(run: Run, title: str, reproduce: str) -> str:
             whether the robot did it, ``checks`` is a list of mappings with name,
             value, limit, unit and passed, ``versions`` maps programs to versions,
             ``warnings``, ``assumptions`` and ``notices`` are lists of sentences,
-            ``paper`` holds what :func:`paper_table` shows; the rest are results.
+            ``paper`` holds what :func:`paper_table` shows, ``compared`` results of
+            several runs by name; the rest are results.
         title: Title of the report.
         reproduce: The command that does it again.
+        beside: Runs by name to show beside this one, in charts of arms, CoM, legs and
+            ZMP; this one is among them.
     """
     results = run.summary
     paper = results.get("paper", {})
@@ -100,6 +116,7 @@ def report(run: Run, title: str, reproduce: str) -> str:
         section("Results", result_tables(_groups(results))),
         section("Actuators and footfalls", _joints(results), _footfalls(results)),
         section("Compared", paper_table(paper) if paper else ""),
+        section("Side by side", _compared(results), _side_by_side(beside or {})),
         section(
             "Centre of mass and ZMP",
             plots(
@@ -109,7 +126,7 @@ def report(run: Run, title: str, reproduce: str) -> str:
             ),
         ),
         section("Forces and torques", plots(*_plots(run, "forces", "torques"))),
-        section("Legs", plots(*_legs(run))),
+        section("Legs", plots(*_limbs(run, "leg"))),
         section(
             "Events",
             folded([f"{e.time:.3f} s: {e.text}" for e in run.events], "events"),
@@ -204,15 +221,35 @@ def _plots(run: Run, *what: str) -> list[str]:
     return [time_plot(chart) for chart in charts(run, [w for w in what if w in there])]
 
 
-def _legs(run: Run) -> list[str]:
-    """Return the angles of each leg's joints."""
+def _limbs(run: Run, kind: str, note: str = "") -> list[str]:
+    """Return the angles of the joints of each leg or arm."""
     return [
         time_plot(replace(chart, title=chart.title.replace("Joint angles", words)))
         for limb in run.robot.limbs.values()
-        if limb.kind == "leg"
-        for words in [f"Joint angles, {limb.name.replace('_', ' ')}"]
+        if limb.kind == kind
+        for words in [f"Joint angles, {limb.name.replace('_', ' ')}{note}"]
         for chart in charts(run, ["joints"], limb.joints)
     ]
+
+
+def _compared(results: Mapping[str, Any]) -> str:
+    """Return results of several runs as a table, a column each."""
+    compared = results.get("compared")
+    if not compared:
+        return ""
+    head, *rows = compared_rows(compared)
+    return table(head, [[text(cell) for cell in row] for row in rows])
+
+
+def _side_by_side(runs: Mapping[str, Run]) -> str:
+    """Return the arms of runs, CoM and ZMP in the same charts, and their legs."""
+    if not runs:
+        return ""
+    first = next(iter(runs.values()))
+    made = [*_limbs(first, "arm"), *map(time_plot, overlaid(runs))]
+    for name, run in runs.items():
+        made += _limbs(run, "leg", f", {name}")
+    return plots(*made)
 
 
 def paper_table(results: Mapping[str, Any]) -> str:
