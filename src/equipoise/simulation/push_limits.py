@@ -7,7 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.com import com
+from equipoise.kinematics.support import support_polygon
 from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
@@ -23,7 +27,7 @@ RESOLUTION = 0.01
 # What survives the theoretical limit is pushed harder by this factor, at most so often.
 HARDER, MOST_HARDER = 1.5, 4
 DIRECTIONS = 8
-# The curve of the theoretical limit has so many points.
+# The curve of the theoretical limit has so many points, beside its corners.
 CURVE_POINTS = 180
 
 
@@ -191,9 +195,14 @@ def push_around(
 def theoretical_curve(world: World) -> list[list[float]]:
     """Return J* all around a robot: direction [degrees] and impulse [N s], in pairs."""
     q = stance_on(world.terrain, world.robot)
-    around = (2.0 * math.pi * at / CURVE_POINTS for at in range(CURVE_POINTS + 1))
+    robot = world.robot
+    corners = np.asarray(support_polygon(robot, q, tuple(robot.soles)))
+    x, y = (corners - np.asarray(com(robot, q))[:2]).T
+    corner_angles = np.degrees(np.arctan2(y, x)) % 360.0
+    around = np.linspace(0.0, 360.0, CURVE_POINTS + 1)
     return [
-        [math.degrees(angle), theoretical_limit(world, angle, q=q)] for angle in around
+        [angle, theoretical_limit(world, math.radians(angle), q=q)]
+        for angle in np.sort([*around, *corner_angles]).tolist()
     ]
 
 

@@ -65,16 +65,15 @@ def push_report(results: Mapping[str, Any], title: str, reproduce: str) -> str:
         title: Title of the report.
         reproduce: The command that does it again.
     """
-    done = bool(results["achieved"])
-    verdict = element(
-        "span",
-        "Achieved." if done else "Not achieved.",
-        class_="good" if done else "bad",
-    )
+    verdict = ""
+    if not results["find_limit"]:
+        done = bool(results["achieved"])
+        words = "Achieved." if done else "Not achieved."
+        verdict = element("span", words, class_="good" if done else "bad") + " "
     return page(
         title,
         element("h1", text(title)),
-        element("p", verdict, " ", text(results["sentence"]), class_="sentence"),
+        element("p", verdict, text(results["sentence"]), class_="sentence"),
         section("Impulses", plots(impulse_plot(results), limits_table(results))),
         section(
             "The smallest push that was not survived"
