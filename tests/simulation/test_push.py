@@ -16,6 +16,7 @@ from equipoise.kinematics.support import (
     polygon_margin,
     support_polygon,
 )
+from equipoise.simulation.feedback import Feedback
 from equipoise.simulation.push import (
     LONGER,
     SECONDS,
@@ -197,6 +198,39 @@ def slippery(robot: eq.Robot) -> eq.Material:
     return world.material
 
 
+class Counting:
+    """Hands on what is wanted, and counts."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.calls = 0
+        self.target: eq.Target | None = None
+
+    def reset(self, start: eq.State) -> None:
+        """Begin anew."""
+        self.calls = 0
+
+    def control(self, known: object, target: eq.Target) -> eq.Command:
+        """Return position, velocity and torque as they are wanted."""
+        self.calls += 1
+        self.target = target
+        return eq.Command(target.position, target.velocity, target.torque)
+
+
+def test_feedback_of_ones_own(humanoid: eq.Robot) -> None:
+    """It is asked once in its period, with sensors if it has them."""
+    controller = Counting()
+    sensors = eq.SensorSuite(trial_world(humanoid))
+    mine = Feedback(controller, sensors, None, 5e-3)
+    run = push(humanoid, 8.0, feedback=mine, seconds=2.0)
+    assert controller.calls == 400
+    assert controller.target is not None
+    assert controller.target.support == "both"
+    assert run.measured is not None
+    assert run.summary["feedback"] == "sensors"
+    assert push(humanoid, 8.0, seconds=2.0).summary["feedback"] != "none"
+
+
 def test_a_limit_is_found(humanoid: eq.Robot) -> None:
     """What is survived is, what is not is not, and they are close to each other."""
     (found,) = find_push_limits(humanoid, [0.0], feedback=False)
@@ -233,7 +267,7 @@ def test_impossible_pushes_are_refused(humanoid: eq.Robot) -> None:
         push(humanoid, 0.0)
     with pytest.raises(EquipoiseError, match="too short"):
         push(humanoid, 5.0, seconds=1.0)
-    with pytest.raises(EquipoiseError, match="there is none"):
+    with pytest.raises(EquipoiseError, match="feedback of ours"):
         push(humanoid, 5.0, feedback=False, true_state=True)
     with pytest.raises(EquipoiseError, match="1 to 360"):
         equal_directions(0)

@@ -170,7 +170,7 @@ def push(
     *,
     link: str | None = None,
     pull: bool = False,
-    feedback: bool = True,
+    feedback: Feedback | bool = True,
     true_state: bool = False,
     seed: int = 0,
     seconds: float | None = None,
@@ -189,9 +189,11 @@ def push(
         terrain: What it stands on; flat ground unless given.
         link: Link whose centre of mass is pushed; the torso unless given.
         pull: Whether it is pulled instead: the opposite direction.
-        feedback: Whether there is feedback; servos alone hold the posture if not.
-        true_state: Whether the feedback is shown the true state, not sensors.
-        seed: Seed of the sensors' noise.
+        feedback: Whether there is feedback
+            (:func:`~equipoise.simulation.feedback.balance_feedback`), or one of your
+            own; servos alone hold the posture if not.
+        true_state: Whether ours is shown the true state, not sensors.
+        seed: Seed of the noise of our sensors.
         seconds: How long to simulate [s]; 4 s unless given, and 8 s if the robot is
             not at rest by then. The push begins after half a second.
         engine: Which engine.
@@ -207,8 +209,8 @@ def push(
         EquipoiseError: If impulse or direction is impossible, the time is too short, or
             the robot has no posture to stand in.
     """
-    if true_state and not feedback:
-        raise EquipoiseError("true_state is for feedback, and there is none")
+    if true_state and feedback is not True:
+        raise EquipoiseError("true_state is for feedback of ours: feedback=True")
     least = PUSH_START + PUSH_DURATION + LEAST_AFTER
     if seconds is not None and not seconds >= least:
         raise EquipoiseError(
@@ -221,14 +223,14 @@ def push(
     pushed = horizontal_push(world.robot, impulse, towards, PUSH_START, link=link)
     world = replace(world, pushes=(*world.pushes, pushed))
     known = model or world.robot
-    closed: Feedback | None = None
-    if feedback:
+    closed = feedback if isinstance(feedback, Feedback) else None
+    if feedback is True:
         closed = balance_feedback(world, known, true_state=true_state, seed=seed)
     word = "pull" if pull else "push"
     what = f"a {word} of {impulse:.3g} N s towards {degrees(towards):.0f}°"
     knowledge: Knowledge = "none"
     if closed is not None:
-        knowledge = "true state" if true_state else "sensors"
+        knowledge = "true state" if closed.sensors is None else "sensors"
 
     def assess(run: Run, summary: RunSummary) -> PushSummary:
         moved = _moved(world, run)

@@ -16,6 +16,7 @@ from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
+from equipoise.simulation.feedback import balance_feedback
 from equipoise.simulation.push import CONDITIONS, degrees, push, theoretical_limit
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.summary import versions
@@ -114,6 +115,7 @@ def find_push_limits(
     world = trial_world(robot, terrain)
     q = stance_on(world.terrain, world.robot)
     wanted = equal_directions(DIRECTIONS) if directions is None else tuple(directions)
+    how = _with_feedback(world, how)
     limits: list[PushLimit] = []
 
     def told(_: float) -> None:
@@ -130,6 +132,17 @@ def find_push_limits(
             )
         limits.append(_bisected(world, towards, best, {**how, "progress": told}))
     return tuple(limits)
+
+
+def _with_feedback(world: World, how: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a push with feedback that is made once for all."""
+    if how.get("feedback", True) is not True:
+        return how
+    rest = dict(how)
+    true_state, seed = rest.pop("true_state", False), rest.pop("seed", 0)
+    model = rest.get("model")
+    made = balance_feedback(world, model, true_state=true_state, seed=seed)
+    return {**rest, "feedback": made}
 
 
 def _bisected(
@@ -181,6 +194,7 @@ def push_around(
     """
     world = trial_world(robot, terrain)
     wanted = equal_directions(DIRECTIONS) if directions is None else tuple(directions)
+    how = _with_feedback(world, how)
     runs: list[Run] = []
 
     def told(_: float) -> None:
