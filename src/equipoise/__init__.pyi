@@ -41,6 +41,7 @@ from equipoise.simulation.actuation import actuation_of as actuation_of
 from equipoise.simulation.contacts import Material as Material
 from equipoise.simulation.dance import dance as dance
 from equipoise.simulation.fleet import Fleet as Fleet
+from equipoise.simulation.push import push as push
 from equipoise.simulation.sensors import SensorSuite as SensorSuite
 from equipoise.simulation.simulate import simulate as simulate
 from equipoise.simulation.trials import drop as drop

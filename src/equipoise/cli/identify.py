@@ -10,7 +10,7 @@ import tyro
 
 from equipoise.cli.console import drop_output, make_console, make_table, printable
 from equipoise.cli.identified import print_identified
-from equipoise.cli.trial import command_line
+from equipoise.cli.world_options import command_line
 
 if TYPE_CHECKING:
     from equipoise.identification.identified import Identified

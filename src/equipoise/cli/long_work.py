@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from equipoise.cli.trial import RunOptions
+    from equipoise.cli.world_options import WorldOptions
 
 # Work of more than this is done with --long only [s].
 LONGEST_UNASKED = 600.0
@@ -34,7 +34,7 @@ def simulation_seconds(steps: float, engine: str, degrees: int) -> float:
     return steps * (same + each * degrees)
 
 
-def refuse_long_run(options: RunOptions, seconds: float, degrees: int) -> None:
+def refuse_long_run(options: WorldOptions, seconds: float, degrees: int) -> None:
     """Refuse a simulation that would take longer than anybody expects.
 
     Args:

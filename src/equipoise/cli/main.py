@@ -26,6 +26,7 @@ from equipoise.cli.log import Log
 from equipoise.cli.plot import Plot
 from equipoise.cli.pose import Pose
 from equipoise.cli.poses import Poses
+from equipoise.cli.push import Push
 from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
 from equipoise.cli.view import View
@@ -63,6 +64,7 @@ Verb = (
     | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[Stand, tyro.conf.subcommand("stand")]
     | Annotated[Drop, tyro.conf.subcommand("drop")]
+    | Annotated[Push, tyro.conf.subcommand("push")]
     | Annotated[Walk, tyro.conf.subcommand("walk")]
     | Annotated[Dance, tyro.conf.subcommand("dance")]
     | Annotated[Identify, tyro.conf.subcommand("identify")]
@@ -82,6 +84,7 @@ AnyVerb = (
     | Export
     | Stand
     | Drop
+    | Push
     | Walk
     | Dance
     | Identify

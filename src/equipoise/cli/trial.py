@@ -1,16 +1,13 @@
-"""What verbs that simulate a robot have in common: options, world, table, folder."""
+"""What verbs that simulate a robot have in common: pushes, table, folder."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import tyro
 
@@ -22,6 +19,7 @@ from equipoise.cli.console import (
     progress,
 )
 from equipoise.cli.long_work import refuse_long_run
+from equipoise.cli.world_options import WorldOptions, asked_world, command_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,6 +36,12 @@ OUTCOME = (
     "fell_at_s",
     "duration_s",
     "com_error_m",
+    "feedback",
+    "theoretical_limit_ns",
+    "limit_fraction",
+    "com_excursion_m",
+    "sole_slip_m",
+    "sole_lift_m",
     "placement_error_m",
     "zmp_error_m",
     "foot_force_n",
@@ -64,39 +68,8 @@ SHOWN_ELSEWHERE = (
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """Options of all verbs that simulate."""
-
-    robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")]
-    """Catalogue name, path to a URDF, MJCF or DH (TOML) file, or a name of the package
-    robot_descriptions, for example g1_description."""
-
-    engine: Literal["native", "mujoco"] = "native"
-    """Which engine simulates: our own, or MuJoCo (needs the extra of that name)."""
-
-    terrain: Annotated[str, tyro.conf.arg(metavar="GROUND")] = "flat"
-    """flat; slope:PITCH[,ROLL] in degrees; stairs[:RISE,TREAD,COUNT,START] in metres;
-    rough[:AMPLITUDE,WAVELENGTH] in metres, flat under the feet at the start;
-    field:FILE[,CELL] for a grid of heights in metres, FILE being .npy or .csv."""
-
-    dt: Annotated[float, tyro.conf.arg(metavar="S")] = 1e-3
-    """Time step [s]."""
-
-    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Seed of all random numbers, such as the shape of rough ground."""
-
-    payload: Annotated[
-        tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="LINK=KG")
-    ] = field(default=())
-    """Mass added at a link's centre of mass [kg], known to the planner and to the
-    feed-forward torques; may be given several times."""
-
-    unknown_payload: Annotated[
-        tuple[str, ...],
-        tyro.conf.UseAppendAction,
-        tyro.conf.arg(metavar="LINK=KG"),
-    ] = field(default=())
-    """The same, but known to nothing that plans or controls."""
+class RunOptions(WorldOptions):
+    """Options of verbs in which a robot may also be pushed."""
 
     push: Annotated[
         tuple[str, ...],
@@ -108,30 +81,6 @@ class RunOptions:
     on which link's centre of mass (default: the torso's). It lasts 0.1 s; may be given
     several times."""
 
-    friction: Annotated[float | None, tyro.conf.arg(metavar="MU")] = None
-    """Coefficient of friction at which soles begin to slip; default: 0.8. While they
-    slip it is 7/8 of that."""
-
-    bandwidth: Annotated[float | None, tyro.conf.arg(metavar="HZ")] = None
-    """Bandwidth of the legs' servos in stance [Hz]; default: 3, and more where the CoM
-    is lower than 0.55 m. Other joints are faster in proportion."""
-
-    out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Folder for summary.json, run.mcap and report.html. It appears when all is done;
-    without it nothing is kept."""
-
-    force: bool = False
-    """Replace a run that is in that folder already."""
-
-    settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """TOML to use instead of the one beside the robot file."""
-
-    long: bool = False
-    """Do it even if it takes more than ten minutes."""
-
-    verbose: bool = False
-    """Print all results, not only those that matter most."""
-
 
 @dataclass(frozen=True)
 class TrialOptions(RunOptions):
@@ -142,7 +91,7 @@ class TrialOptions(RunOptions):
 
 
 def run_trial(
-    options: RunOptions,
+    options: WorldOptions,
     verb: str,
     simulate: Callable[..., Run],
     *,
@@ -167,45 +116,28 @@ def run_trial(
     """
     from equipoise.log.folder import check_folder
     from equipoise.robot.joint_coordinates import BASE_V
-    from equipoise.robot.load import load
     from equipoise.simulation.engine import check_dt
     from equipoise.simulation.loop import whole_steps
-    from equipoise.simulation.terrain_names import terrain_named
-    from equipoise.simulation.trials import trial_world
-    from equipoise.simulation.world import with_friction, with_payload
 
-    payload = _payload("--payload", options.payload)
-    unknown = _payload("--unknown-payload", options.unknown_payload)
-    asked_pushes = [asked_push(word) for word in options.push]
+    words = options.push if isinstance(options, RunOptions) else ()
+    asked_pushes = [asked_push(word) for word in words]
     check_dt(options.dt)
     if seconds is not None:
         whole_steps(seconds, options.dt, "duration (--seconds)")
         refuse_long_run(options, seconds, BASE_V)
     if options.out is not None:
         check_folder(options.out, replace=options.force)
-    robot = load(options.robot, options.settings)
-    ground = terrain_named(options.terrain, robot, options.seed)
-    world = trial_world(robot, ground, mode, bandwidth=options.bandwidth)
-    # gains and floor stay those of the robot as it is
-    model = with_payload(robot, payload)
-    world = replace(world, robot=with_payload(model, unknown))
-    if options.friction is not None:
-        world = with_friction(world, options.friction)
+    asked = asked_world(options, mode)
+    robot, model = asked.robot, asked.model
     # a walk whose duration is not known yet puts them where they belong itself
-    world = with_pushes(world, asked_pushes, seconds)
+    world = with_pushes(asked.world, asked_pushes, seconds)
     if seconds is not None:
         refuse_long_run(options, seconds, robot.model.nv)
     with progress(seconds, f"{verb} {robot.name}") as told:
         run = simulate(
             world, model=model, engine=options.engine, dt=options.dt, progress=told
         )
-    asked = {
-        "seed": options.seed,
-        "payload_kg": payload,
-        "unknown_payload_kg": unknown,
-        "command": command_line(),
-    }
-    run = run.with_summary({**run.summary, **asked})
+    run = run.with_summary({**run.summary, **asked.results(options.seed)})
     title = f"{verb} {robot.name}"
     warnings, verbose = robot.warnings, options.verbose
     keep_and_show(
@@ -215,7 +147,7 @@ def run_trial(
 
 
 def keep_and_show(
-    options: RunOptions,
+    options: WorldOptions,
     run: Run,
     title: str,
     show: Callable[[], None],
@@ -241,11 +173,6 @@ def keep_and_show(
             print(f"written: {printable(str(options.out))}", flush=True)
     except BrokenPipeError:  # the run is kept, and its status
         drop_output()
-
-
-def command_line() -> str:
-    """Return the words that did this, for doing it again."""
-    return shlex.join(["equipoise", *sys.argv[1:]])
 
 
 class AskedPush(NamedTuple):
@@ -320,24 +247,6 @@ def with_pushes(
                 f"of the run at {last:g} s"
             )
     return replace(world, pushes=tuple(pushes))
-
-
-def _payload(option: str, words: tuple[str, ...]) -> dict[str, float]:
-    from equipoise.errors import EquipoiseError
-
-    payload: dict[str, float] = {}
-    for word in words:
-        link, equals, mass = word.rpartition("=")
-        try:
-            kilograms = float(mass)
-        except ValueError:
-            equals = ""
-        if not equals or not link:
-            raise EquipoiseError(
-                f"{option} '{word}': LINK=KG is needed, for example torso=2.5"
-            )
-        payload[link] = payload.get(link, 0.0) + kilograms
-    return payload
 
 
 def _print(

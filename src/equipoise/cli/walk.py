@@ -14,11 +14,11 @@ from equipoise.cli.long_work import refuse_long_run
 from equipoise.cli.trial import (
     RunOptions,
     asked_push,
-    command_line,
     keep_and_show,
     run_trial,
     with_pushes,
 )
+from equipoise.cli.world_options import command_line
 
 if TYPE_CHECKING:
     from equipoise.gait.motion import Motion

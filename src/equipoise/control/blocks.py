@@ -12,6 +12,7 @@ protocol gets a ``reset`` that does nothing, which is right for a block without 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command, Measurement, State, Target
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
 # What a controller is shown: a State, or a Measurement where there is no estimator.
 Known_contra = TypeVar("Known_contra", contravariant=True)
@@ -116,21 +118,46 @@ class Hold:
         position: Joint positions [rad or m], shape (nv - 6,).
         com: Where that puts the centre of mass [m], shape (3,), or None.
         torque: Torques that hold it [Nm or N], shape (nv - 6,), or None for zero.
+        zmp: Where the ZMP is at rest [m], shape (3,), or None.
+        soles: Transforms from sole to world by side, shape (4, 4) each, or None; the
+            robot stands on all of them.
+        torso: Rotation of the torso's upright frame to the world, shape (3, 3), or
+            None.
     """
 
     position: Array
     com: Array | None = None
     torque: Array | None = None
+    zmp: Array | None = None
+    soles: Mapping[Side, Array] | None = None
+    torso: Array | None = None
 
     def reset(self) -> None:
         """Do nothing: it never changes."""
 
     @cached_property
     def target(self) -> Target:
-        """What is wanted at all times."""
+        """What is wanted at all times; at rest, so that the DCM is the CoM."""
         still = frozen_array(np.zeros_like(self.position))
-        torque = still if self.torque is None else self.torque
-        return Target(self.position, still, torque, self.com)
+        rest = None if self.com is None else frozen_array(np.zeros(3))
+        twist = frozen_array(np.zeros(6))
+        twists = None if self.soles is None else dict.fromkeys(self.soles, twist)
+        both = self.soles is not None and len(self.soles) > 1
+        return Target(
+            self.position,
+            still,
+            still if self.torque is None else self.torque,
+            self.com,
+            com_velocity=rest,
+            com_acceleration=rest,
+            dcm=self.com,
+            zmp=self.zmp,
+            soles=self.soles,
+            sole_twists=twists,
+            sole_accelerations=twists,
+            support="both" if both else None,
+            torso=self.torso,
+        )
 
     def sample(self, time: float) -> Target:
         """Return the same at all times."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,6 +92,32 @@ def polygon_margin(polygon: ArrayLike, points: ArrayLike) -> Array:
             f"points has shape {positions.shape}; (2,) or (m, 2) is needed"
         )
     return signed_distance(convex_hull(corners), positions)
+
+
+def distance_to_edge(polygon: ArrayLike, point: ArrayLike, direction: float) -> float:
+    """Return how far a point can go in a direction before it leaves a polygon [m].
+
+    Args:
+        polygon: Corners in any order [m], shape (k, 2); their convex hull counts.
+        point: Where it begins [m], shape (2,).
+        direction: Where it goes, about the world's z from x [rad].
+
+    Returns:
+        The distance, zero or more; zero if it begins at the edge or outside.
+
+    Raises:
+        ShapeError: If polygon or point have another shape, are not numbers or are not
+            finite.
+    """
+    if polygon_margin(polygon, point) <= 0.0:
+        return 0.0
+    corners = convex_hull(finite_numbers(polygon, "polygon"))
+    along = np.roll(corners, -1, axis=0) - corners
+    outwards = np.stack([along[:, 1], -along[:, 0]], axis=1)
+    approach = outwards @ np.array([math.cos(direction), math.sin(direction)])
+    inside = ((corners - finite_numbers(point, "point")) * outwards).sum(axis=1)
+    ahead = approach > 0.0
+    return float((inside[ahead] / approach[ahead]).min())
 
 
 def _true_corners(hull: Array) -> Array:

@@ -209,7 +209,7 @@ def _push_results(push: Push) -> dict[str, Any]:
         "link": push.link,
         "impulse_ns": float(np.linalg.norm(force)) * push.duration,
         "force_n": named_axes(force),
-        "direction_deg": math.degrees(math.atan2(y, x)),
+        "direction_deg": round(math.degrees(math.atan2(y, x)), 9) + 0.0,
         "start_s": push.start,
         "duration_s": push.duration,
     }

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Array
-from equipoise.control.blocks import Hold
 from equipoise.errors import EquipoiseError
-from equipoise.gait.feedforward import standing_torques
+from equipoise.gait.standing import standing_reference
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
-from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode, actuation_of
 from equipoise.simulation.contacts import sole_points
@@ -196,7 +194,7 @@ def stand(
 
     return simulate(
         world,
-        _posture(model or world.robot, q),
+        standing_reference(model or world.robot, q),
         seconds,
         start=q,
         engine=engine,
@@ -281,7 +279,7 @@ def drop(
 
     return simulate(
         world,
-        _posture(model or world.robot, stance),
+        standing_reference(model or world.robot, stance),
         seconds,
         start=start,
         engine=engine,
@@ -308,11 +306,6 @@ def _refuse_short(seconds: float, least: float) -> None:
         raise EquipoiseError(
             f"{seconds:g} s are too short to settle: at least {least:.2g} s are needed"
         )
-
-
-def _posture(robot: Robot, q: Array) -> Hold:
-    centre = np.asarray(com(robot, q), dtype=np.float64)
-    return Hold(joint_positions(robot, q), centre, standing_torques(robot, q))
 
 
 def _com_check(name: str, world: World, q: Array, drift: float) -> Check:

@@ -251,17 +251,27 @@ def horizontal_push(
         raise EquipoiseError(f"a push at {start:g} s; it must begin at 0 s or later")
     if not duration > 0.0:
         raise EquipoiseError(f"a push of {duration:g} s; it must last longer than 0 s")
-    links = robot.description.link_by_name
-    if link is None:
-        torso = robot.limbs.get("torso")
-        link = robot.description.root if torso is None else torso.end_link
-    if link not in links:
-        raise NameNotFoundError("link", link, links, robot.name)
-    inertial = links[link].inertial
+    link = pushed_link(robot, link)
+    inertial = robot.description.link_by_name[link].inertial
     point = np.zeros(3) if inertial is None else inertial.com_in_link
     force = impulse / duration
     along = np.array([math.cos(direction), math.sin(direction), 0.0])
     return Push(link, force * along, start, duration, point)
+
+
+def pushed_link(robot: Robot, link: str | None = None) -> str:
+    """Return the link that is pushed: the torso unless given, or the root link.
+
+    Raises:
+        NameNotFoundError: If the robot has no such link.
+    """
+    if link is None:
+        torso = robot.limbs.get("torso")
+        return robot.description.root if torso is None else torso.end_link
+    links = robot.description.link_by_name
+    if link not in links:
+        raise NameNotFoundError("link", link, links, robot.name)
+    return link
 
 
 @dataclass(frozen=True, eq=False)
