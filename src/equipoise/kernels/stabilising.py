@@ -351,11 +351,15 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                     turning = vec3(zero, zero, zero)
                 moving[2] = moving[2] - speed
             elif landed < half and plan_velocity[2] <= zero:
+                # as far off its plan as the foot that carries, and flat
                 gain = wp.min(dt * legs.relax_rate, one)
-                moving = moving - legs.relax_rate * shift
-                turning = turning - legs.relax_rate * tilt
-                shift = (one - gain) * shift
-                tilt = (one - gain) * tilt
+                aside = shift - own.vectors[t, SHIFTS + 1 - foot]
+                lean = tilt
+                lean[2] = lean[2] - own.vectors[t, TILTS + 1 - foot][2]
+                moving = moving - legs.relax_rate * aside
+                turning = turning - legs.relax_rate * lean
+                shift = shift - gain * aside
+                tilt = tilt - gain * lean
             own.numbers[t, LOWERING + foot] = speed
             own.numbers[t, SURE + foot] = sure
             own.numbers[t, LANDED + foot] = landed
