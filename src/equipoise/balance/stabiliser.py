@@ -55,17 +55,17 @@ class StabiliserGains:
         damping: Of the least-squares solution for the joints.
     """
 
-    dcm: float = 1.5
-    zmp_rate: float = 6.0
+    dcm: float = 2.0
+    zmp_rate: float = 15.0
     zmp_most: float = 0.12
-    com_rate: float = 50.0
+    com_rate: float = 25.0
     follow_rate: float = 66.0
     follow_velocity: float = 0.98
     tilt_rate: float = 250.0
     press_error: float = 0.3
     plan_rate: float = 33.0
     relax: float = 0.25
-    lowering: float = 0.15
+    lowering: float = 0.08
     lowering_time: float = 0.03
     lowest: float = 0.03
     touch: float = 0.08
