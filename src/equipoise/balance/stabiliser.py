@@ -61,8 +61,9 @@ class StabiliserGains:
     com_rate: float = 25.0
     follow_rate: float = 66.0
     follow_velocity: float = 0.98
+    follow_height: float = 0.9
     tilt_rate: float = 250.0
-    press_error: float = 0.3
+    press_error: float = 0.15
     plan_rate: float = 33.0
     relax: float = 0.25
     lowering: float = 0.08
@@ -141,6 +142,7 @@ class Stabiliser(Controller[State]):
             legs.zmp_most = gains.zmp_most * sole
             legs.com_rate, legs.follow_rate = gains.com_rate, gains.follow_rate
             legs.follow_velocity = gains.follow_velocity
+            legs.follow_height = gains.follow_height
             legs.tilt_rate = gains.tilt_rate
             legs.press_error = gains.press_error
             sizes = np.array([[*np.ptp(points, axis=0), 1.0] for points in corners])

@@ -86,6 +86,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         com_rate: scalar
         follow_rate: scalar
         follow_velocity: scalar
+        follow_height: scalar
         tilt_rate: scalar
         press_error: scalar
         half_size: wp.array[vec3]
@@ -330,7 +331,9 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                 angle = wp.length(tilt)
                 if angle > largest_tilt:
                     tilt = (largest_tilt / angle) * tilt
-                moving = vec3(zero, zero, zero)
+                moving = vec3(
+                    zero, zero, sure * legs.follow_height * legs.follow_rate * off[2]
+                )
                 own.vectors[t, BEHIND + foot] = behind + wp.min(
                     dt * legs.follow_rate, one
                 ) * (lean - behind)
