@@ -101,11 +101,54 @@ def target_table(
         velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
         torque: Feed-forward torques [Nm or N], shape (n, nv - 6).
     """
+    points = target_rows(gait, time, position, velocity, torque)
+    joints = position.shape[1]
+    rows = np.vstack([points[:1], points, points[-1:]])
+    for rest in (rows[0], rows[-1]):
+        rest[RATES] = rest[JOINTS + joints : JOINTS + 2 * joints] = 0.0
+        rest[DCM] = rest[COM]
+    return table_of(gait, time, rows, joints)
+
+
+def piece_table(
+    gait: Gait, time: Array, position: Array, velocity: Array, torque: Array
+) -> TargetTable:
+    """Return the targets of a piece of a motion, which moves on at both ends.
+
+    Args:
+        gait: The gait.
+        time: Points, equally spaced from 0 [s], shape (n,).
+        position: Joint positions [rad or m], shape (n, nv - 6).
+        velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
+        torque: Feed-forward torques [Nm or N], shape (n, nv - 6).
+    """
+    points = target_rows(gait, time, position, velocity, torque)
+    rows = np.vstack([points[:1], points, points[-1:]])
+    return table_of(gait, time, rows, position.shape[1])
+
+
+def table_of(gait: Gait, time: Array, rows: Array, joints: int) -> TargetTable:
+    """Return a table of rows, those before the start and after the end included."""
+    rows.flags.writeable = False
+    return TargetTable(
+        float(time[1] - time[0]),
+        float(time[-1]),
+        rows,
+        joints,
+        tuple(phase.start for phase in gait.phases[1:]),
+        tuple(phase.support for phase in gait.phases),
+    )
+
+
+def target_rows(
+    gait: Gait, time: Array, position: Array, velocity: Array, torque: Array
+) -> Array:
+    """Return all that is wanted at times, as columns of a table, a row for each."""
     table = gait.at(time)
-    count, joints = position.shape
+    count = len(time)
     dcm = table.com + table.com_velocity / gait.parameters.omega  # ξ = c + ċ / ω
     sides: tuple[Side, Side] = ("left", "right")
-    points = np.hstack(
+    return np.hstack(
         [
             table.com,
             dcm,
@@ -120,19 +163,6 @@ def target_table(
             velocity,
             torque,
         ]
-    )
-    rows = np.vstack([points[:1], points, points[-1:]])
-    for rest in (rows[0], rows[-1]):
-        rest[RATES] = rest[JOINTS + joints : JOINTS + 2 * joints] = 0.0
-        rest[DCM] = rest[COM]
-    rows.flags.writeable = False
-    return TargetTable(
-        float(time[1] - time[0]),
-        float(time[-1]),
-        rows,
-        joints,
-        tuple(phase.start for phase in gait.phases[1:]),
-        tuple(phase.support for phase in gait.phases),
     )
 
 
