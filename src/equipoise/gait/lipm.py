@@ -266,5 +266,15 @@ class ShiftedMotion:
 
     def shift_at(self, times: Array) -> Array:
         """Return the shift at times [s], shape (n, 3)."""
-        columns = [np.interp(times, self.times, axis) for axis in self.shift.T]
-        return np.stack(columns, axis=-1)
+        return between(times, self.times, self.shift)
+
+
+def between(times: Array, knots: Array, values: Array) -> Array:
+    """Return values at times, linear between knots and constant outside, shape (n, k).
+
+    Args:
+        times: Shape (n,) [s].
+        knots: Increasing, shape (m,) [s].
+        values: At the knots, shape (m, k).
+    """
+    return np.stack([np.interp(times, knots, axis) for axis in values.T], axis=1)
