@@ -33,7 +33,7 @@ from equipoise.robot.parts import Side
 # The dynamics filter looks at points this far apart [s], corrects so often at most, and
 # begins with each correction over so many of its knots.
 PERIOD = 5e-3
-PASSES = 3
+PASSES = 2
 KNOTS_TO_BEGIN = 2
 # Points before and after, for differences of differences.
 AROUND = 2
