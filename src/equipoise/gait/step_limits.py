@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, suggest
 from equipoise.gait.com_plan import EXTENSION, headroom, leg_reaches
 from equipoise.gait.fit import check_zmp_kept, fit_walk
 from equipoise.gait.gait import Gait
@@ -124,8 +124,14 @@ def fit_steps(robot: Robot, **asked: Any) -> tuple[GaitParameters, StepLimits]:
             where to step, such as ``step_time`` and ``com_height``.
 
     Raises:
-        EquipoiseError: If the robot cannot walk.
+        EquipoiseError: If there is no such option, or the robot cannot walk.
     """
+    for name in asked:
+        if name not in NUMBERS:
+            raise EquipoiseError(
+                f"a walk by velocity has no option '{name}'{suggest(name, NUMBERS)}; "
+                f"its options are: {', '.join(NUMBERS)}"
+            )
     fitted = _fitted(robot, asked)
     numbers, leg = fitted.parameters, leg_length(robot)
     # knees as bent as those of the walk that was fitted, where that is less than usual

@@ -108,6 +108,7 @@ def hold_still(robot: Robot, walker: Walker, stance: Stance, rows: int) -> StepM
         robot.nv - 6,
         (),
         ("both",),
+        lasting=False,
     )
     still = (np.repeat(values, rows + 1, axis=0) for values in (q, v))
     return StepMotion(gait, rows, table, *map(frozen_array, still))

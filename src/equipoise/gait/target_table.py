@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -37,6 +37,8 @@ class TargetTable:
         joints: Number of joint degrees of freedom, nv - 6.
         phase_starts: Start of each phase but the first [s].
         supports: Support in each phase.
+        lasting: Whether targets may be views of the rows; if not, one that is kept
+            does not keep the whole table in memory.
     """
 
     dt: float
@@ -45,6 +47,7 @@ class TargetTable:
     joints: int
     phase_starts: tuple[float, ...]
     supports: tuple[Support, ...]
+    lasting: bool = True
 
     def at(self, time: float) -> Target:
         """Return the target at a time [s], linear between points, at rest outside.
@@ -70,6 +73,9 @@ class TargetTable:
         return self._target(row, support)
 
     def _target(self, row: Array, support: Support) -> Target:
+        if not self.lasting and row.base is not None:
+            row = row.copy()
+            row.setflags(write=False)
         velocity = JOINTS + self.joints
         torque = velocity + self.joints
         return Target(
@@ -107,7 +113,7 @@ def target_table(
     for rest in (rows[0], rows[-1]):
         rest[RATES] = rest[JOINTS + joints : JOINTS + 2 * joints] = 0.0
         rest[DCM] = rest[COM]
-    return table_of(gait, time, rows, joints)
+    return _table_of(gait, time, rows, joints)
 
 
 def piece_table(
@@ -124,10 +130,10 @@ def piece_table(
     """
     points = target_rows(gait, time, position, velocity, torque)
     rows = np.vstack([points[:1], points, points[-1:]])
-    return table_of(gait, time, rows, position.shape[1])
+    return replace(_table_of(gait, time, rows, position.shape[1]), lasting=False)
 
 
-def table_of(gait: Gait, time: Array, rows: Array, joints: int) -> TargetTable:
+def _table_of(gait: Gait, time: Array, rows: Array, joints: int) -> TargetTable:
     """Return a table of rows, those before the start and after the end included."""
     rows.flags.writeable = False
     return TargetTable(

@@ -80,7 +80,7 @@ class VelocityWalk:
 
     Attributes:
         robot: The robot.
-        duration: How long it takes; the walk ends at rest [s].
+        duration: How long it takes; the walk ends at rest [s]. None if it does not.
         parameters: Numbers of the gait.
         limits: Longest steps.
         q: Configuration at the start, shape (1, nq).
@@ -92,7 +92,7 @@ class VelocityWalk:
         self,
         robot: Robot,
         command: Command,
-        seconds: float = math.inf,
+        seconds: float | None = None,
         *,
         dt: float = DT,
         dynamics_filter: bool = True,
@@ -118,8 +118,10 @@ class VelocityWalk:
         Raises:
             EquipoiseError: For bad numbers, or if the robot cannot walk.
         """
-        if not seconds > 0.0:
-            raise EquipoiseError(f"a walk of {seconds:g} s; it must be above 0 s")
+        if seconds is not None and not 0.0 < seconds < math.inf:
+            raise EquipoiseError(
+                f"a walk of {seconds:g} s; it must be above 0 s and finite"
+            )
         if not SHORTEST_DT <= dt <= LONGEST_DT:
             raise EquipoiseError(
                 f"points every {dt:g} s; {SHORTEST_DT:g} to {LONGEST_DT:g} s is "
@@ -194,6 +196,10 @@ class VelocityWalk:
         found: Array = piece.motion.q[number - piece.first]
         return found
 
+    def commanded(self, time: float) -> Velocity:
+        """Return the velocity as commanded at a time [s], whatever the legs can."""
+        return self._command(time)
+
     def _piece(self, number: int) -> _Piece:
         """Return the piece that has a point, by its number from time zero."""
         while not self._pieces or number >= self._pieces[-1].end:
@@ -228,7 +234,7 @@ class VelocityWalk:
         """Return the velocity that the legs can follow at a time [s]."""
         numbers = self.parameters
         stopping = 2.0 * numbers.step_time + numbers.stop_time
-        if time + stopping > self.duration:
+        if self.duration is not None and time + stopping > self.duration:
             return Velocity()
         asked = self._command(time)
         velocity = self.limits.within(asked)

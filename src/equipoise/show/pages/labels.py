@@ -22,6 +22,7 @@ UNITS = {
     "share": "%",
     "fraction": "%",
     "deg": "°",
+    "degps": "°/s",
 }
 # Units of small and of large values: the unit, its factor, above and below which size.
 OTHER_UNITS = {
@@ -57,6 +58,7 @@ PHRASES = {
     "realtime_factor": "real-time factor",
     "zmp_inside": "time with the ZMP inside",
     "placement_error": "error of footfalls",
+    "com_error_from_stance": "CoM error from the stance foot",
     "end_error": "CoM off its plan at the end",
     "heading_error": "heading off its plan at the end",
     "peak_torque": "torque over its limit, peak",
