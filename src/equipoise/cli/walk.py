@@ -143,8 +143,8 @@ class Walk(GaitOptions, RunOptions):
     velocity: Annotated[str | None, tyro.conf.arg(metavar="VX,VY,YAW or FILE")] = None
     """Walk by a commanded velocity, planned online, instead of a number of steps:
     forward and to the left [m/s] and the turn to the left [degrees/s], in the frame of
-    the heading (begin a negative one with --velocity=-0.1,0,0); or a CSV file of them
-    over time, with the columns time, vx, vy and yaw_rate [rad/s]."""
+    the heading; or a CSV file of them over time, with the columns time, vx, vy and
+    yaw_rate [rad/s]."""
 
     seconds: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
     """How long to walk by velocity [s], at rest again at the end; default: 10 s, or

@@ -196,6 +196,11 @@ class VelocityWalk:
         found: Array = piece.motion.q[number - piece.first]
         return found
 
+    @property
+    def points_kept(self) -> int:
+        """Points of the plan that are in memory: those of a few steps."""
+        return sum(piece.motion.rows for piece in self._pieces)
+
     def commanded(self, time: float) -> Velocity:
         """Return the velocity as commanded at a time [s], whatever the legs can."""
         return self._command(time)

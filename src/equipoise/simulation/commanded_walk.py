@@ -56,7 +56,7 @@ class CommandedWalkSummary(TrialSummary):
 
     Attributes:
         steps_wanted: Footsteps that were planned.
-        distance_m: Length of the path of the CoM, without its sway [m].
+        distance_m: Length of the path of the middle between the feet [m].
         velocity_mps: Mean velocity in the frame of the heading [m/s]: forward and to
             the left, each as commanded, as planned and as achieved.
         yaw_rate_degps: Mean rate of the heading, the same [degrees per second].
@@ -204,7 +204,8 @@ def _assess(
     if loop == OPEN_LOOP:
         checks += stiffness_checks(world, upright)
     stride = 2.0 * plan.parameters.step_time
-    distance = _path_length(run.time[rows], run.com[rows, :2], stride)
+    middle = 0.5 * (soles["left"] + soles["right"])[rows, :2, 3]
+    distance = _path_length(run.time[rows], middle, stride)
     how = f"with {summary.actuators.kind} actuators, {loop}"
     walked = (
         f"walked {distance:.2f} m in {done} of {wanted} steps by commanded velocity "
@@ -332,13 +333,13 @@ def _from_stance(
     return np.where(left, off["left"], off["right"])
 
 
-def _path_length(time: Array, com: Array, stride: float) -> float:
-    """Return the length of a path, averaged over a stride so that sway drops out."""
+def _path_length(time: Array, path: Array, stride: float) -> float:
+    """Return the length of a path (n, 2), averaged over a stride [s]."""
     if len(time) < 2:
         return 0.0
     width = max(1, round(stride / float(time[1] - time[0])))
     padded = np.concatenate(
-        [np.repeat(com[:1], width, axis=0), com, np.repeat(com[-1:], width, axis=0)]
+        [np.repeat(path[:1], width, axis=0), path, np.repeat(path[-1:], width, axis=0)]
     )
     total = np.cumsum(np.vstack([np.zeros(2), padded]), axis=0)
     smooth = (total[width:] - total[:-width]) / width
