@@ -25,6 +25,7 @@ from equipoise.gait.target_table import TargetTable, piece_table, target_rows
 from equipoise.gait.walks import Move
 from equipoise.gait.zmp import true_zmp
 from equipoise.kinematics.com_legs import solve_com
+from equipoise.kinematics.com_targets import ComTargets
 from equipoise.kinematics.frames import velocities
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
@@ -151,7 +152,8 @@ def solve_step(
     dt = walker.dt
     rows = round(gait.phases[last].end / dt)
     local: Array = dt * np.arange(rows + 1 + AROUND, dtype=np.float64)
-    targets = targets_of(gait, local)
+    table = gait.at(local)
+    targets = _targets(table)
     found = solve_com(robot, targets, posture=stance.q[-1])
     check_reached(robot, found, time + local, targets)
     q = np.vstack([stance.q[-1 - AROUND : -1], found.q])
@@ -161,21 +163,19 @@ def solve_step(
     v = velocities(robot, q, dt)
     here = slice(AROUND, -AROUND)
     check_speeds(robot, v[here], time + local)
-    table = gait.at(local[: rows + 1])
+    local = local[: rows + 1]
     torque = feedforward_torques(
         robot,
         q[here],
         v[here],
         np.gradient(v, dt, axis=0)[here],
-        table.support,
-        _pressed(walker, stance, gait, table),
+        table.support[: rows + 1],
+        _pressed(walker, stance, gait, local),
     )
     return StepMotion(
         gait,
         rows,
-        piece_table(
-            gait, table.time, joint_positions(robot, q[here]), v[here, 6:], torque
-        ),
+        piece_table(gait, local, joint_positions(robot, q[here]), v[here, 6:], torque),
         frozen_array(q[here]),
         frozen_array(v[here]),
     )
@@ -220,8 +220,7 @@ def _filtered(
     tried = with_shift(shift)
     for number in range(PASSES + 1):
         planned = tried.at(looked)
-        targets = targets_of(tried, looked)
-        found = solve_com(robot, targets, posture=stance.q[-1])
+        found = solve_com(robot, _targets(planned), posture=stance.q[-1])
         if not found.converged.all():
             break
         q = np.vstack([earlier, found.q])
@@ -240,8 +239,14 @@ def _filtered(
     return best
 
 
+def _targets(table: GaitTable) -> ComTargets:
+    """Return what joints are to follow of a gait, which needs no checks."""
+    soles = table.soles
+    return ComTargets(table.com, soles["left"], soles["right"], table.torso)
+
+
 def _pressed(
-    walker: Walker, stance: Stance, gait: Gait, table: GaitTable
+    walker: Walker, stance: Stance, gait: Gait, times: Array
 ) -> dict[Side, Array]:
     """Return where each sole is pressed while it carries, in its frame, (n, 2) each.
 
@@ -258,5 +263,5 @@ def _pressed(
             row = carries[side]
             pose = ends.soles[side][row]
             point = (pose[:3, :3].T @ (ends.zmp[row] - pose[:3, 3]))[:2]
-        pressed[side] = gait.pressed_in_sole(side, table.time, point)
+        pressed[side] = gait.pressed_in_sole(side, times, point)
     return pressed
