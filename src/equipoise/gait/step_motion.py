@@ -197,9 +197,10 @@ def _filtered(
     fades = gait.duration if closing else gait.phases[SECOND_SWING + 1].end
     knots = np.append(np.arange(0.0, end - 0.5 * KNOT, KNOT), end)
     times = knots if closing else np.append(knots, fades)
-    begins = np.minimum(1.0, knots / (KNOTS_TO_BEGIN * KNOT))
-    if closing:
-        begins *= np.minimum(1.0, (end - knots) / (KNOTS_TO_BEGIN * KNOT))
+    begins = np.minimum(1.0, knots / (KNOTS_TO_BEGIN * KNOT))[:, None]
+    ends = np.ones_like(begins)
+    if closing:  # at rest there is nothing to correct
+        ends = np.minimum(1.0, (end - knots) / (KNOTS_TO_BEGIN * KNOT))[:, None]
 
     def with_shift(shift: Array) -> Gait:
         whole = np.zeros((len(times), 3))
@@ -209,9 +210,7 @@ def _filtered(
     shift = np.zeros((len(knots), 3))
     if before is not None and stance.carrying is not None:
         shift = shift_of(before.gait, knots + before.rows * walker.dt)
-    shift = stance.shift + begins[:, None] * (shift - stance.shift)
-    if closing:
-        shift[-1] = 0.0
+    shift = ends * (stance.shift + begins * (shift - stance.shift))
     stride = _stride(walker.dt)
     period = stride * walker.dt
     looked = period * np.arange(np.ceil(end / period) + AROUND)
@@ -233,7 +232,7 @@ def _filtered(
         best, least = tried, worst
         if worst < CLOSE or number == PASSES:
             break
-        moved = between(knots, looked[: len(off)], off) * begins[:, None]
+        moved = begins * ends * between(knots, looked[: len(off)], off)
         shift = shift - np.pad(moved, ((0, 0), (0, 1)))
         tried = with_shift(shift)
     return best
