@@ -106,7 +106,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-PAGES = ["dance", "identify", "index", "logs", "plots", "simulation", "viewer"]
+PAGES = ["dance", "identify", "index", "logs", "plots", "simulation", "viewer", "walk"]
 
 
 @pytest.mark.parametrize("page", PAGES)

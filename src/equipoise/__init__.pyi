@@ -16,6 +16,7 @@ from equipoise.gait.gait import Gait as Gait
 from equipoise.gait.motion import Motion as Motion
 from equipoise.gait.motion import solve as solve
 from equipoise.gait.plan import plan_walk as plan_walk
+from equipoise.gait.velocity_walk import VelocityWalk as VelocityWalk
 from equipoise.identification.identified import Identified as Identified
 from equipoise.identification.identify import identify as identify
 from equipoise.identification.posing.design import choose_poses as choose_poses
@@ -38,6 +39,7 @@ from equipoise.show.pages.report import report as report
 from equipoise.show.viewer.window import view as view
 from equipoise.simulation.actuation import Actuation as Actuation
 from equipoise.simulation.actuation import actuation_of as actuation_of
+from equipoise.simulation.commanded_walk import walk_by_velocity as walk_by_velocity
 from equipoise.simulation.contacts import Material as Material
 from equipoise.simulation.dance import dance as dance
 from equipoise.simulation.fleet import Fleet as Fleet

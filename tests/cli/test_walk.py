@@ -30,6 +30,8 @@ OPTIONS = (
     "--actuators",
     "--bandwidth",
     "--unknown-payload",
+    "--velocity",
+    "--seconds",
 )
 
 
@@ -276,3 +278,52 @@ def test_without_a_folder_nothing_is_kept(
     monkeypatch.chdir(tmp_path)
     assert say("itu-biped", "--steps", "1").status == 0
     assert names_in(tmp_path) == []
+
+
+def test_a_walk_by_velocity_is_told_and_written(say: Say, tmp_path: Path) -> None:
+    """Distance, velocities and steps, in a folder as of any walk."""
+    out = tmp_path / "out"
+    said = say("itu-biped", "--velocity", "-0.1,0,5", "--seconds", "6", "--out", out)
+    assert said.status == 0, said.out + said.err
+    assert said.out.startswith("itu-biped walked 0.")
+    assert "by commanded velocity" in said.out
+    figures = summary_of(out)
+    assert set(figures) >= COMMON_KEYS
+    assert names_in(out) == FILES
+    assert figures["duration_s"] == pytest.approx(6.0)
+    assert figures["velocity_mps"]["forward_commanded"] == pytest.approx(-0.1)
+    assert figures["yaw_rate_degps"]["commanded"] == pytest.approx(5.0)
+    assert figures["steps_done"] == figures["steps_wanted"] > 2
+
+
+def test_a_file_of_velocities_says_how_long(say: Say, tmp_path: Path) -> None:
+    """It lasts as long as the file; too fast a velocity is scaled, with a note."""
+    file = tmp_path / "command.csv"
+    file.write_text("time,vx,vy,yaw_rate\n0,3,0,0\n5,3,0,0\n")
+    said = say("itu-biped", "--velocity", file, "--out", tmp_path / "out")
+    assert said.status == 0, said.out + said.err
+    assert "beyond what the legs of itu-biped can" in " ".join(said.out.split())
+    assert summary_of(tmp_path / "out")["duration_s"] == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--velocity", "fast"], "VX,VY,YAW is needed"),
+        (["--velocity", "0.1,0"], "VX,VY,YAW is needed"),
+        (["--velocity", "inf,0,0"], "must be finite"),
+        (["--velocity", "nowhere.csv"], "no such file"),
+        (["--velocity", "0.1,0,0", "--steps", "3"], "--steps cannot be chosen"),
+        (["--velocity", "0.1,0,0", "--terrain", "stairs"], "--terrain cannot be"),
+        (["--velocity", "0.1,0,0", "--seconds", "0"], "a duration (--seconds) of 0 s"),
+        (["--velocity", "0.1,0,0", "--com-height", "3"], "above the reach"),
+        (["--seconds", "3"], "--seconds is for --velocity"),
+    ],
+)
+def test_bad_velocities_are_status_2(words: list[str], named: str, say: Say) -> None:
+    """One line that names what is wrong; nothing is simulated."""
+    said = say("itu-biped", *words)
+    assert said.status == 2
+    assert said.out == ""
+    assert named in said.err
+    assert len(said.err.splitlines()) == 1

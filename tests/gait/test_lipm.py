@@ -11,7 +11,12 @@ from scipy.integrate import solve_bvp, solve_ivp
 
 import equipoise as eq
 from equipoise.arrays import Array
-from equipoise.gait.lipm import at_rest_at_both_ends
+from equipoise.gait.lipm import (
+    LipmState,
+    ShiftedMotion,
+    at_rest_at_both_ends,
+    at_rest_at_the_end,
+)
 
 
 @pytest.mark.parametrize("double_support", [0.0, 0.25, 0.6])
@@ -180,3 +185,59 @@ def test_printed_pendulum_is_wrong_in_the_world() -> None:
     right = printed + share * table.zmp[:, 0]
     assert np.abs(right).max() < 1e-9
     assert np.abs(printed).max() > 5.0 * np.abs(table.com_acceleration[:, 0]).max()
+
+
+def test_a_pendulum_begins_in_any_state() -> None:
+    """From a state it goes on over its ZMP and comes to rest, by its own equation."""
+    times = np.array([0.0, 0.2, 0.8, 1.0, 1.6, 2.2, 2.8])
+    zmp = np.zeros((len(times), 3))
+    zmp[2:4, :2] = (0.1, 0.1)
+    zmp[4:, :2] = (0.2, 0.0)
+    shapes = np.zeros((2, len(times)))
+    shapes[0, 1:3], shapes[1, 5] = 1.0, 1.0
+    start = LipmState(np.array([0.02, -0.01, 0.8]), np.array([0.2, 0.1, 0.0]))
+    motion = at_rest_at_the_end(times, zmp, shapes, 3.5, 0.8, start)
+
+    begun, ended = motion.at(np.zeros(1)), motion.at(times[-1:])
+    np.testing.assert_allclose(begun.com[0], start.com, atol=1e-14)
+    np.testing.assert_allclose(begun.velocity[0], start.velocity, atol=1e-13)
+    np.testing.assert_allclose(ended.com[0], zmp[-1] + [0.0, 0.0, 0.8], atol=1e-13)
+    np.testing.assert_allclose(ended.velocity[0], np.zeros(3), atol=1e-12)
+    table = motion.at(np.linspace(0.0, 2.8, 301))
+    right = 3.5**2 * (table.com - table.zmp - [0.0, 0.0, 0.8])
+    np.testing.assert_allclose(table.acceleration, right, atol=1e-12)
+    fine = np.linspace(0.0, 2.8, 28001)
+    moved = np.gradient(motion.at(fine).com, fine, axis=0)
+    np.testing.assert_allclose(moved[1:-1], motion.at(fine).velocity[1:-1], atol=1e-6)
+
+
+def test_a_continued_pendulum_is_the_one_before() -> None:
+    """Planned anew on its way, with nothing changed, it goes on as it did."""
+    motion = planned()
+    k = 6
+    begun = motion.at(motion.times[k : k + 1])
+    shapes = np.zeros((2, len(motion.times) - k))
+    shapes[0, 1:3], shapes[1, -2] = 1.0, 1.0
+    again = at_rest_at_the_end(
+        motion.times[k:],
+        motion.zmp[k:],
+        shapes,
+        motion.omega,
+        motion.height,
+        LipmState(begun.com[0], begun.velocity[0]),
+    )
+    times = np.linspace(motion.times[k], motion.times[-1], 200)
+    np.testing.assert_allclose(again.at(times).com, motion.at(times).com, atol=1e-12)
+    np.testing.assert_allclose(again.zmp, motion.zmp[k:], atol=1e-12)
+
+
+def test_a_shift_is_not_part_of_the_zmp_that_is_meant() -> None:
+    """The pendulum moves over the shifted ZMP and tells the one that is meant."""
+    motion = planned()
+    shift = np.zeros((2, 3))
+    shift[0, 0] = 0.01
+    shifted = ShiftedMotion(motion, motion.times[[0, -1]], shift)
+    times = np.linspace(0.0, motion.times[-1], 50)
+    off = motion.at(times).zmp - shifted.at(times).zmp
+    np.testing.assert_allclose(off[:, 0], 0.01 * (1.0 - times / times[-1]), atol=1e-15)
+    assert np.array_equal(shifted.at(times).com, motion.at(times).com)

@@ -239,7 +239,7 @@ def test_footfalls_are_measured() -> None:
 def test_figures_of_the_gait_are_plain() -> None:
     """Numbers with units in their names, as the plan has them."""
     gait = plan_walk(eq.load("itu-biped"), 2, step_time=1.0, first="left")
-    figures = gait_parameters(gait)
+    figures = gait_parameters(gait.parameters)
     assert figures["step_time_s"] == 1.0
     assert figures["first"] == "left"
     assert figures["steps"] == 2

@@ -19,9 +19,11 @@ from equipoise.cli.trial import (
     with_pushes,
 )
 from equipoise.cli.world_options import command_line
+from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
     from equipoise.gait.motion import Motion
+    from equipoise.gait.velocity_command import Velocity, VelocityTable
     from equipoise.kinematics.terrain import Terrain
     from equipoise.log.run import Run
     from equipoise.robot.model import Robot
@@ -37,6 +39,20 @@ BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "long", "settings", "pa
 SHORTEST_STEP = 0.1
 # Simulated time of all the walks of the paper's experiment [s], and its robot's size.
 PAPER_SECONDS, PAPER_DEGREES = 25.0, 18
+# A walk by a constant velocity takes so long unless asked for [s].
+VELOCITY_SECONDS = 10.0
+# What the velocity decides, or a plan ahead has no use for.
+NOT_BY_VELOCITY = (
+    "steps",
+    "length",
+    "sideways",
+    "turn",
+    "first",
+    "method",
+    "footsteps",
+    "adapt",
+    "terrain",
+)
 
 
 @dataclass(frozen=True)
@@ -124,6 +140,16 @@ class Walk(GaitOptions, RunOptions):
     """servo: servos with feed-forward torques and the torque and speed limits of the
     robot's file; ideal: joints follow exactly, whatever torque that takes."""
 
+    velocity: Annotated[str | None, tyro.conf.arg(metavar="VX,VY,YAW or FILE")] = None
+    """Walk by a commanded velocity, planned online, instead of a number of steps:
+    forward and to the left [m/s] and the turn to the left [degrees/s], in the frame of
+    the heading; or a CSV file of them over time, with the columns time, vx, vy and
+    yaw_rate [rad/s]."""
+
+    seconds: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
+    """How long to walk by velocity [s], at rest again at the end; default: 10 s, or
+    as long as the file."""
+
     paper: bool = False
     """The experiment of [Sanliturk2024] instead, itu-biped only: its gait by its own
     method, by what it compares with, and by ours, in one table."""
@@ -132,6 +158,10 @@ class Walk(GaitOptions, RunOptions):
         """Plan, solve, simulate, print, write."""
         if self.paper:
             return self._run_paper()
+        if self.velocity is not None:
+            return self._run_velocity(self.velocity)
+        if self.seconds is not None:
+            raise EquipoiseError("--seconds is for --velocity; --steps says how far")
         from equipoise.simulation.walk import walk
 
         def simulate(world: World, model: Robot, **how: Any) -> Run:
@@ -146,9 +176,42 @@ class Walk(GaitOptions, RunOptions):
         mode: Mode = "servo" if self.actuators == "servo" else "position"
         return run_trial(self, "walk", simulate, mode=mode)
 
+    def _run_velocity(self, words: str) -> int:
+        """Walk by a commanded velocity."""
+        from equipoise.gait.velocity_command import VelocityTable
+        from equipoise.simulation.commanded_walk import walk_by_velocity
+
+        for option in fields(self):
+            asked = getattr(self, option.name) != option.default
+            if option.name in NOT_BY_VELOCITY and asked:
+                word = option.name.replace("_", "-")
+                raise EquipoiseError(f"--{word} cannot be chosen with --velocity")
+        command = asked_velocity(words)
+        seconds = self.seconds
+        if seconds is None:
+            seconds = VELOCITY_SECONDS
+            if isinstance(command, VelocityTable) and command.times[-1] > 0.0:
+                seconds = command.times[-1]
+
+        def simulate(world: World, model: Robot, **how: Any) -> Run:
+            return walk_by_velocity(
+                world,
+                command,
+                seconds,
+                model=model,
+                dynamics_filter=not self.unfiltered,
+                step_time=self.step_time,
+                double_support=self.double_support,
+                clearance=self.clearance,
+                com_height=self.com_height,
+                **how,
+            )
+
+        mode: Mode = "servo" if self.actuators == "servo" else "position"
+        return run_trial(self, "walk", simulate, seconds=seconds, mode=mode)
+
     def _run_paper(self) -> int:
         """Repeat the paper's experiment; 0 if its method walks."""
-        from equipoise.errors import EquipoiseError
         from equipoise.log.folder import check_folder
         from equipoise.robot.load import load
         from equipoise.simulation.engine import check_dt
@@ -174,6 +237,29 @@ class Walk(GaitOptions, RunOptions):
 
     def _given(self, name: str) -> bool:
         return getattr(self, name) not in (None, ())
+
+
+def asked_velocity(words: str) -> Velocity | VelocityTable:
+    """Read VX,VY,YAW in m/s and degrees/s, or the CSV file of that name.
+
+    Raises:
+        EquipoiseError: If it is something else.
+    """
+    from equipoise.gait.velocity_command import Velocity, read_velocities
+
+    parts = words.split(",")
+    try:
+        x, y, yaw = (float(part) for part in parts)
+    except ValueError:
+        if Path(words).suffix.lower() == ".csv" or Path(words).exists():
+            return read_velocities(words)
+        raise EquipoiseError(
+            f"--velocity '{words}': VX,VY,YAW is needed in m/s and degrees/s, for "
+            "example 0.2,0,10, or a CSV file"
+        ) from None
+    if not all(map(math.isfinite, (x, y, yaw))):
+        raise EquipoiseError(f"--velocity '{words}': it must be finite")
+    return Velocity(x, y, math.radians(yaw))
 
 
 def print_paper(done: PaperWalk) -> None:

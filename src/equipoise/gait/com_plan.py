@@ -56,7 +56,7 @@ def plan_com(
         EquipoiseError: If the ZMP would be outside of a sole.
     """
     in_sole = {
-        side: _zmp_in_sole(side, polygon, parameters.zmp_inward)
+        side: zmp_in_sole(side, polygon, parameters.zmp_inward)
         for side, polygon in polygons.items()
     }
     times, zmp, shapes = zmp_knots(footsteps, phases, in_sole)
@@ -135,8 +135,17 @@ def _with_com_height(gait: Gait, height: float) -> Gait:
     return replace(gait, parameters=parameters, motion=motion)
 
 
-def _zmp_in_sole(side: Side, polygon: Array, inward: float) -> Array:
-    """Return where the ZMP is under a foot that carries alone [m], shape (2,)."""
+def zmp_in_sole(side: Side, polygon: Array, inward: float) -> Array:
+    """Return where the ZMP is under a foot that carries alone [m], shape (2,).
+
+    Args:
+        side: Which foot.
+        polygon: Corners of its sole in its frame [m], shape (k, 2).
+        inward: Shift from the middle towards the other foot [m].
+
+    Raises:
+        EquipoiseError: If that is outside of the sole.
+    """
     middle = (polygon.min(axis=0) + polygon.max(axis=0)) / 2.0
     point = middle + np.array([0.0, -inward if side == "left" else inward])
     outside = -float(signed_distance(polygon, point))

@@ -199,7 +199,7 @@ def _fitted(
             gait = plan_walk(robot, steps, **now) if changed else usual
             _check(robot, gait, FINELY)
             if "com_height" in changed or fraction < 1.0 or _on_stairs(asked):
-                _check_zmp(robot, solve(robot, few))
+                check_zmp_kept(robot, solve(robot, few))
         except EquipoiseError as error:
             problem = problem or error
             continue
@@ -284,7 +284,7 @@ def _check(robot: Robot, gait: Gait, period: float) -> None:
     check_reached(robot, solve_com(robot, targets), time, targets)
 
 
-def _check_zmp(robot: Robot, motion: Motion) -> None:
+def check_zmp_kept(robot: Robot, motion: Motion) -> None:
     """Refuse a gait so near to joint limits that its CoM cannot be corrected.
 
     Args:

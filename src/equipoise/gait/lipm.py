@@ -97,21 +97,64 @@ def at_rest_at_both_ends(
         omega: Natural frequency ω [1/s].
         height: Height of the CoM above the ZMP at rest [m].
     """
+    up = np.array([0.0, 0.0, height])
+    start = LipmState(zmp[0] + up, np.zeros(3))
+    return at_rest_at_the_end(times, zmp, shapes, omega, height, start)
+
+
+class LipmState(NamedTuple):
+    """A pendulum at one time.
+
+    Attributes:
+        com: Position of the centre of mass [m], shape (3,).
+        velocity: Its velocity [m/s], shape (3,).
+    """
+
+    com: Array
+    velocity: Array
+
+
+def at_rest_at_the_end(
+    times: Array,
+    zmp: Array,
+    shapes: Array,
+    omega: float,
+    height: float,
+    start: LipmState,
+) -> LipmMotion:
+    """Return the pendulum that begins in a state and ends at rest above the ZMP.
+
+    Args:
+        times: Knots, increasing [s], shape (m,).
+        zmp: ZMP at the knots [m], shape (m, 3).
+        shapes: Two shapes of change of the ZMP, at the knots, shape (2, m), as of
+            :func:`at_rest_at_both_ends`; what the state at the start asks for comes
+            out of the first, rest at the end mostly out of the second.
+        omega: Natural frequency ω [1/s].
+        height: Height of the CoM above the ZMP at rest [m].
+        start: State at the first knot.
+    """
+    up = np.array([0.0, 0.0, height])
     forwards, backwards = _weights(times, omega)
     to_start = _from_end(forwards, np.eye(len(times)))[0]
     to_end = _from_start(backwards, np.eye(len(times)))[-1]
-    # ξ at the start and η at the end must be the ZMP there: two equations an axis
-    missing = np.stack([zmp[0] - to_start @ zmp, zmp[-1] - to_end @ zmp])
+    # in excess of rest above the first ZMP, which fades
+    fades = np.exp(-omega * (times - times[0]))[:, None]
+    dcm = start.com + start.velocity / omega - up
+    stable = start.com - start.velocity / omega - up
+    # ξ at the start is given, η at the end must be the ZMP: two equations an axis; the
+    # shapes are zero at the first knot
+    lasting = fades * (stable - zmp[0])
+    missing = np.stack([dcm - to_start @ zmp, zmp[-1] - to_end @ zmp - lasting[-1]])
     effect = np.stack([shapes @ to_start, shapes @ to_end])
     moved = zmp + shapes.T @ np.linalg.solve(effect, missing)
-    up = np.array([0.0, 0.0, height])
     return LipmMotion(
         float(omega),
         float(height),
         frozen_array(times),
         frozen_array(moved),
         frozen_array(_from_end(forwards, moved) + up),
-        frozen_array(_from_start(backwards, moved) + up),
+        frozen_array(_from_start(backwards, moved) + lasting + up),
     )
 
 
@@ -197,3 +240,41 @@ class CorrectedMotion:
             planned.acceleration + added.acceleration,
             planned.zmp,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedMotion:
+    """A pendulum whose ZMP is shifted to bring about another one.
+
+    The whole robot has its ZMP beside the pendulum's. Where that is known, the
+    pendulum's is shifted the other way, and the one that is meant comes out.
+
+    Attributes:
+        pendulum: The pendulum, over the ZMP that is meant and the shift.
+        times: Knots of the shift, increasing [s], shape (m,).
+        shift: The shift, linear in between and constant outside [m], shape (m, 3).
+    """
+
+    pendulum: LipmMotion
+    times: Array
+    shift: Array
+
+    def at(self, times: Array) -> ComTable:
+        """Return the motion at times within it [s], shape (n,); its ZMP as meant."""
+        moved = self.pendulum.at(times)
+        return moved._replace(zmp=moved.zmp - self.shift_at(times))
+
+    def shift_at(self, times: Array) -> Array:
+        """Return the shift at times [s], shape (n, 3)."""
+        return between(times, self.times, self.shift)
+
+
+def between(times: Array, knots: Array, values: Array) -> Array:
+    """Return values at times, linear between knots and constant outside, shape (n, k).
+
+    Args:
+        times: Shape (n,) [s].
+        knots: Increasing, shape (m,) [s].
+        values: At the knots, shape (m, k).
+    """
+    return np.stack([np.interp(times, knots, axis) for axis in values.T], axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -38,6 +38,8 @@ class TargetTable:
         joints: Number of joint degrees of freedom, nv - 6.
         phase_starts: Start of each phase but the first [s].
         supports: Support in each phase.
+        lasting: Whether targets may be views of the rows; if not, one that is kept
+            does not keep the whole table in memory.
     """
 
     dt: float
@@ -46,6 +48,7 @@ class TargetTable:
     joints: int
     phase_starts: tuple[float, ...]
     supports: tuple[Support, ...]
+    lasting: bool = True
 
     def at(self, time: float) -> Target:
         """Return the target at a time [s], linear between points, at rest outside.
@@ -71,6 +74,9 @@ class TargetTable:
         return self._target(row, support)
 
     def _target(self, row: Array, support: Support) -> Target:
+        if not self.lasting and row.base is not None:
+            row = row.copy()
+            row.setflags(write=False)
         velocity = JOINTS + self.joints
         torque = velocity + self.joints
         return Target(
@@ -102,26 +108,63 @@ def target_table(
         velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
         torque: Feed-forward torques [Nm or N], shape (n, nv - 6).
     """
+    rows = _at_rest(target_rows(gait, time, position, velocity, torque))
+    return _table_of(gait, time, rows, position.shape[1])
+
+
+def piece_table(
+    gait: Gait, time: Array, position: Array, velocity: Array, torque: Array
+) -> TargetTable:
+    """Return the targets of a piece of a motion, which moves on at both ends.
+
+    Args:
+        gait: The gait.
+        time: Points, equally spaced from 0 [s], shape (n,).
+        position: Joint positions [rad or m], shape (n, nv - 6).
+        velocity: Joint velocities [rad/s or m/s], shape (n, nv - 6).
+        torque: Feed-forward torques [Nm or N], shape (n, nv - 6).
+    """
+    points = target_rows(gait, time, position, velocity, torque)
+    rows = np.vstack([points[:1], points, points[-1:]])
+    return replace(_table_of(gait, time, rows, position.shape[1]), lasting=False)
+
+
+def _table_of(gait: Gait, time: Array, rows: Array, joints: int) -> TargetTable:
+    """Return a table of rows, those before the start and after the end included."""
+    rows.flags.writeable = False
+    return TargetTable(
+        float(time[1] - time[0]),
+        float(time[-1]),
+        rows,
+        joints,
+        tuple(phase.start for phase in gait.phases[1:]),
+        tuple(phase.support for phase in gait.phases),
+    )
+
+
+def target_rows(
+    gait: Gait, time: Array, position: Array, velocity: Array, torque: Array
+) -> Array:
+    """Return all that is wanted at times, as columns of a table, a row for each."""
     table = gait.at(time)
     count = len(time)
     dcm = table.com + table.com_velocity / gait.parameters.omega  # ξ = c + ċ / ω
     sides: tuple[Side, Side] = ("left", "right")
-    points = [
-        table.com,
-        dcm,
-        table.zmp,
-        *(table.soles[side].reshape(count, 16) for side in sides),
-        table.torso.reshape(count, 9),
-        table.com_velocity,
-        table.com_acceleration,
-        *(table.sole_twists[side] for side in sides),
-        *(table.sole_accelerations[side] for side in sides),
-    ]
-    return _table(
-        time,
-        [*points, position, velocity, torque],
-        tuple(phase.start for phase in gait.phases[1:]),
-        tuple(phase.support for phase in gait.phases),
+    return np.hstack(
+        [
+            table.com,
+            dcm,
+            table.zmp,
+            *(table.soles[side].reshape(count, 16) for side in sides),
+            table.torso.reshape(count, 9),
+            table.com_velocity,
+            table.com_acceleration,
+            *(table.sole_twists[side] for side in sides),
+            *(table.sole_accelerations[side] for side in sides),
+            position,
+            velocity,
+            torque,
+        ]
     )
 
 
@@ -147,31 +190,22 @@ def standing_table(
     centre, left, right, torso = (np.tile(row, (count, 1)) for row in held)
     rates = np.zeros((count, RATES.stop - RATES.start))
     points = [centre, centre, zmp, left, right, torso, rates, *joints]
-    return _table(time, points, (), ("both",))
+    rows = _at_rest(np.hstack(points))
+    rows.flags.writeable = False
+    count = joints[0].shape[1]
+    return TargetTable(
+        float(time[1] - time[0]), float(time[-1]), rows, count, (), ("both",)
+    )
 
 
-def _table(
-    time: Array,
-    points: list[Array],
-    phase_starts: tuple[float, ...],
-    supports: tuple[Support, ...],
-) -> TargetTable:
-    """Return a table of columns side by side, at rest before and after it."""
-    joints = points[-1].shape[1]
-    table = np.hstack(points)
-    rows = np.vstack([table[:1], table, table[-1:]])
+def _at_rest(points: Array) -> Array:
+    """Return rows of a table with one at rest before them and one after them."""
+    rows = np.vstack([points[:1], points, points[-1:]])
+    joints = (rows.shape[1] - JOINTS) // 3
     for rest in (rows[0], rows[-1]):
         rest[RATES] = rest[JOINTS + joints : JOINTS + 2 * joints] = 0.0
         rest[DCM] = rest[COM]
-    rows.flags.writeable = False
-    return TargetTable(
-        float(time[1] - time[0]),
-        float(time[-1]),
-        rows,
-        joints,
-        phase_starts,
-        supports,
-    )
+    return rows
 
 
 def _make_orthonormal(rotation: Array) -> None:

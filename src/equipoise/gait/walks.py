@@ -33,6 +33,61 @@ class Move(NamedTuple):
     rise: float = 0.0
 
 
+class Middle(NamedTuple):
+    """The middle between the feet.
+
+    Attributes:
+        x: x-coordinate in the world [m].
+        y: y-coordinate [m].
+        z: z-coordinate [m].
+        heading: Mean yaw of the feet, not wrapped [rad].
+    """
+
+    x: float
+    y: float
+    z: float
+    heading: float
+
+    def moved(self, move: Move) -> Middle:
+        """Return the middle after a move, which is along an arc."""
+        half = move.turn / 2.0
+        chord = math.sin(half) / half if abs(half) > 1e-12 else 1.0
+        c, s = chord * math.cos(half), chord * math.sin(half)
+        forward = c * move.length - s * move.sideways
+        left = s * move.length + c * move.sideways
+        c, s = math.cos(self.heading), math.sin(self.heading)
+        return Middle(
+            self.x + c * forward - s * left,
+            self.y + s * forward + c * left,
+            self.z + move.rise,
+            self.heading + move.turn,
+        )
+
+    def seen(self, foot: Footstep) -> Footstep:
+        """Return a footstep in the frame of the middle, level."""
+        c, s = math.cos(self.heading), math.sin(self.heading)
+        dx, dy = foot.x - self.x, foot.y - self.y
+        forward, left = c * dx + s * dy, c * dy - s * dx
+        return Footstep(foot.side, forward, left, 0.0, foot.yaw - self.heading)
+
+    def put(self, place: Footstep) -> Footstep:
+        """Return a footstep in the world from one in the frame of the middle."""
+        c, s = math.cos(self.heading), math.sin(self.heading)
+        return Footstep(
+            place.side,
+            self.x + c * place.x - s * place.y,
+            self.y + s * place.x + c * place.y,
+            self.z,
+            self.heading + place.yaw,
+        )
+
+
+def middle_of(feet: Mapping[Side, Footstep]) -> Middle:
+    """Return the middle between both feet."""
+    mean = np.mean([feet[side].coordinates for side in ("left", "right")], axis=0)
+    return Middle(*(float(value) for value in mean[:4]))
+
+
 def standing_feet(robot: Robot, width: float | None = None) -> dict[Side, Footstep]:
     """Return where the feet stand in the standing posture, with level soles.
 
@@ -77,21 +132,17 @@ def route(
         EquipoiseError: For an unknown foot, no moves, or moves that are not finite.
     """
     side = check_side(first)
-    middle = np.mean([feet[s].coordinates for s in ("left", "right")], axis=0)
-    x, y, z, heading = (float(value) for value in middle[:4])
-    place = {s: _seen_from(feet[s], x, y, heading) for s in feet}
+    middle = middle_of(feet)
+    place = {s: middle.seen(feet[s]) for s in feet}
     steps: list[Footstep] = []
     for number, move in enumerate(moves, start=1):
         for name, value in move._asdict().items():
             check_number(f"step {number}: {name}", value, "m or rad")
-        forward, left = _arc(move)
-        c, s = math.cos(heading), math.sin(heading)
-        x, y = x + c * forward - s * left, y + s * forward + c * left
-        z, heading = z + move.rise, heading + move.turn
-        steps.append(_put(side, place[side], x, y, z, heading))
+        middle = middle.moved(move)
+        steps.append(middle.put(place[side]))
         side = other(side)
     if close and steps:
-        steps.append(_put(side, place[side], x, y, z, heading))
+        steps.append(middle.put(place[side]))
     return Footsteps(feet["left"], feet["right"], tuple(steps))
 
 
@@ -134,36 +185,6 @@ def walk(
         moves.append(Move(length, out, turn, rise))
         side = other(side)
     return route(feet, moves, first, close=steps > 1)
-
-
-def _arc(move: Move) -> tuple[float, float]:
-    """Return how far forward and left a move along an arc ends, from its start."""
-    half = move.turn / 2.0
-    chord = math.sin(half) / half if abs(half) > 1e-12 else 1.0
-    c, s = chord * math.cos(half), chord * math.sin(half)
-    return c * move.length - s * move.sideways, s * move.length + c * move.sideways
-
-
-def _seen_from(foot: Footstep, x: float, y: float, heading: float) -> Footstep:
-    """Return a footstep in the frame of the middle between the feet."""
-    c, s = math.cos(heading), math.sin(heading)
-    dx, dy = foot.x - x, foot.y - y
-    forward, left = c * dx + s * dy, c * dy - s * dx
-    return Footstep(foot.side, forward, left, 0.0, foot.yaw - heading)
-
-
-def _put(
-    side: Side, place: Footstep, x: float, y: float, z: float, heading: float
-) -> Footstep:
-    """Return a footstep in the world from one in the frame of the middle."""
-    c, s = math.cos(heading), math.sin(heading)
-    return Footstep(
-        side,
-        x + c * place.x - s * place.y,
-        y + s * place.x + c * place.y,
-        z,
-        heading + place.yaw,
-    )
 
 
 # Soles stay this fraction of their length away from the edges of a tread, if they can.

@@ -7,6 +7,7 @@ solved in one launch.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,14 +66,12 @@ def solve_com(
         ShapeError: If ``posture`` has a wrong shape.
     """
     from equipoise.kernels import com_legs, leg_path
-    from equipoise.kernels.tree import in_kernel_axes
 
     start = robot.check_q(robot.standing if posture is None else posture)
     held = np.array(np.broadcast_to(start, (len(targets), robot.nq)))
     chains = _chains(robot)
     begin = held[0]
-    tree = tree_arrays(robot)
-    axes = in_kernel_axes(tree)
+    tree, axes = _tree_and_axes(robot)
     pin.forwardKinematics(robot.model, robot.data, begin)
     joints = _joints_of(robot, chains, begin)
     legs = _leg_arrays(robot, chains, tree, axes, joints)
@@ -116,6 +115,15 @@ def solve_com(
         iterations=found.iterations.astype(np.int64),
         outcome=outcome.astype(np.int64),
     )
+
+
+@lru_cache(maxsize=8)
+def _tree_and_axes(robot: Robot) -> tuple[TreeArrays, KernelAxes]:
+    """Return the robot's bodies as arrays, and in kernel axes; found once."""
+    from equipoise.kernels.tree import in_kernel_axes
+
+    tree = tree_arrays(robot)
+    return tree, in_kernel_axes(tree)
 
 
 def _chains(robot: Robot) -> list[list[int]]:

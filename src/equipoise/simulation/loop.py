@@ -236,8 +236,9 @@ class ControlLoop:
                     if step % hold:
                         target = self._reference.sample((at + step) * dt)
                     self._targets.append(target)
+                    # copies: a view would keep the rows of all steps in memory
                     self._commands.append(
-                        Command(*(rows[step - 1] for rows in commands))
+                        Command(*(rows[step - 1].copy() for rows in commands))
                     )
             done += span
         self._done = at + steps

@@ -11,8 +11,8 @@ import numpy as np
 from equipoise.control.blocks import Controller
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
-from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion, solve
+from equipoise.gait.parameters import GaitParameters
 from equipoise.kinematics.leg_freedom import leg_freedom
 from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
@@ -211,7 +211,7 @@ def _assess(
             "filter_passes": motion.passes,
             "zmp_off_plan_m": float(off_plan.max()),
         },
-        gait=gait_parameters(motion.gait),
+        gait=gait_parameters(parameters),
         assumptions=[
             *(f"gait: {name}: {origin}" for name, origin in parameters.origins.items()),
             *(f"actuators: {text}" for text in world.actuation.assumptions),
@@ -228,9 +228,8 @@ def _heading_error(run: Run, motion: Motion) -> float:
     return float(np.degrees(abs(turned)))
 
 
-def gait_parameters(gait: Gait) -> dict[str, Any]:
+def gait_parameters(numbers: GaitParameters) -> dict[str, Any]:
     """Return the parameters of a gait, as plain data with units in their names."""
-    numbers = gait.parameters
     return {
         "length_m": numbers.length,
         "width_m": numbers.width,

@@ -25,6 +25,7 @@ UNITS = {
     "share": "%",
     "fraction": "%",
     "deg": "°",
+    "degps": "°/s",
 }
 # Units of small and of large values: the unit, its factor, above and below which size.
 OTHER_UNITS = {
@@ -67,6 +68,7 @@ PHRASES = {
     "com_speed": "speed of the CoM at the end",
     "sole_slip": "soles off their place at the end",
     "sole_lift": "height of a sole's edge",
+    "com_error_from_stance": "CoM error from the stance foot",
     "end_error": "CoM off its plan at the end",
     "heading_error": "heading off its plan at the end",
     "peak_torque": "torque over its limit, peak",
