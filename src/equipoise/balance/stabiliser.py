@@ -63,7 +63,8 @@ class StabiliserGains:
     follow_velocity: float = 0.98
     follow_height: float = 0.9
     tilt_rate: float = 250.0
-    press_error: float = 0.15
+    press_error: float = 0.1
+    much: float = 0.1
     plan_rate: float = 33.0
     relax: float = 0.25
     lowering: float = 0.08
@@ -144,7 +145,7 @@ class Stabiliser(Controller[State]):
             legs.follow_velocity = gains.follow_velocity
             legs.follow_height = gains.follow_height
             legs.tilt_rate = gains.tilt_rate
-            legs.press_error = gains.press_error
+            legs.press_error, legs.much = gains.press_error, gains.much
             sizes = np.array([[*np.ptp(points, axis=0), 1.0] for points in corners])
             legs.half_size = constant(0.5 * sizes, types.vec3)
             legs.plan_rate = gains.plan_rate

@@ -53,7 +53,8 @@ SHIFTS, TILTS, COM, COM_VELOCITY, ZMP_LAG, PLAN, BASE_POSITION = 0, 2, 4, 5, 6, 
 MOVING, TURNING, BEHIND, PRESS, VECTORS = 9, 11, 13, 15, 16
 # Numbers of its memory: speed at which each foot is lowered; how sure it is that it
 # stands on the ground; whether it has come there since it last swung; whether it began.
-LOWERING, SURE, LANDED, BEGUN, NUMBERS = 0, 2, 4, 6, 7
+# Fraction of the load that each foot should carry.
+LOWERING, SURE, LANDED, WANTED_LOAD, BEGUN, NUMBERS = 0, 2, 4, 6, 8, 9
 # What it says of itself: ZMP as planned and as wanted now, DCM error, shift of the plan,
 # CoM that joints were solved for, and (CoM error, sole error, damping) of that solution.
 SAID_ZMP_PLAN, SAID_ZMP, SAID_DCM, SAID_SHIFT, SAID_COM, SAID_SOLVED, SAID = range(7)
@@ -89,6 +90,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         follow_height: scalar
         tilt_rate: scalar
         press_error: scalar
+        much: scalar
         half_size: wp.array[vec3]
         plan_rate: scalar
         relax_rate: scalar
@@ -316,9 +318,10 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                 drive = vec3(-error[1] / half_size[1], error[0] / half_size[0], zero)
                 behind = own.vectors[t, BEHIND + foot]
                 turning = vec3(zero, zero, zero)
+                carries_much = sure * wp.clamp(load / legs.much, zero, one)
                 for i in range(2):
-                    yields = sure * wp.clamp(
-                        wp.abs(drive[i]) / legs.press_error, zero, one
+                    yields = carries_much * wp.clamp(
+                        wp.abs(drive[i]) / legs.press_error - one, zero, one
                     )
                     if drive[i] * (lean[i] - tilt[i]) > zero:
                         tilt[i] = tilt[i] + yields * wp.min(
@@ -342,7 +345,9 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
             if stance:
                 # a foot that should carry and finds no ground is lowered
                 other = own.numbers[t, SURE + 1 - foot] > half
-                if other and shift[2] > -legs.lowest:
+                wanted_load = own.numbers[t, WANTED_LOAD + foot] > legs.touch
+                needed = landed < half or wanted_load
+                if other and needed and shift[2] > -legs.lowest:
                     speed = wp.min(
                         own.numbers[t, LOWERING + foot]
                         + dt * legs.lowering_gain * legs.lowering_speed,
@@ -598,6 +603,8 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
             if least < most:
                 share = wp.clamp(share, least, most)
         share_plan = load_on_left(zmp_here, left, right, support)
+        own.numbers[t, WANTED_LOAD] = share
+        own.numbers[t, WANTED_LOAD + 1] = one - share
         own.vectors[t, PRESS] = level(zmp - share * left - (one - share) * right)
         ground = share * left[2] + (one - share) * right[2]
         ground_plan = share_plan * left[2] + (one - share_plan) * right[2]
