@@ -63,6 +63,7 @@ class StabiliserGains:
     follow_velocity: float = 0.98
     follow_height: float = 0.9
     tilt_rate: float = 250.0
+    yaw_rate: float = 2.0
     press_error: float = 0.1
     much: float = 0.1
     plan_rate: float = 33.0
@@ -73,7 +74,7 @@ class StabiliserGains:
     touch: float = 0.08
     sure_time: float = 0.02
     margin: float = 0.95
-    damping: float = 1e-9
+    damping: float = 1e-6
 
 
 class Stabiliser(Controller[State]):
@@ -145,6 +146,7 @@ class Stabiliser(Controller[State]):
             legs.follow_velocity = gains.follow_velocity
             legs.follow_height = gains.follow_height
             legs.tilt_rate = gains.tilt_rate
+            legs.yaw_rate = gains.yaw_rate
             legs.press_error, legs.much = gains.press_error, gains.much
             sizes = np.array([[*np.ptp(points, axis=0), 1.0] for points in corners])
             legs.half_size = constant(0.5 * sizes, types.vec3)

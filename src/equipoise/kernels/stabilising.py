@@ -89,6 +89,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         follow_velocity: scalar
         follow_height: scalar
         tilt_rate: scalar
+        yaw_rate: scalar
         press_error: scalar
         much: scalar
         half_size: wp.array[vec3]
@@ -330,7 +331,9 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                     rate = legs.follow_rate * (lean[i] - behind[i])
                     if drive[i] * rate > zero:
                         turning[i] = yields * legs.follow_velocity * rate
-                tilt[2] = tilt[2] + gain * (lean[2] - tilt[2])
+                tilt[2] = tilt[2] + sure * wp.min(dt * legs.yaw_rate, one) * (
+                    lean[2] - tilt[2]
+                )
                 angle = wp.length(tilt)
                 if angle > largest_tilt:
                     tilt = (largest_tilt / angle) * tilt
@@ -417,6 +420,9 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
         )
         zmp_here = level(zmp_plan + plan)
         zmp = zmp_here + (one + legs.dcm_gain) * error
+        hoped = load_on_left(zmp, left, right, support)
+        own.numbers[t, WANTED_LOAD] = hoped
+        own.numbers[t, WANTED_LOAD + 1] = one - hoped
         count = int(0)
         for foot in range(2):
             stance = support == 0 or support == foot + 1
@@ -603,8 +609,6 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
             if least < most:
                 share = wp.clamp(share, least, most)
         share_plan = load_on_left(zmp_here, left, right, support)
-        own.numbers[t, WANTED_LOAD] = share
-        own.numbers[t, WANTED_LOAD + 1] = one - share
         own.vectors[t, PRESS] = level(zmp - share * left - (one - share) * right)
         ground = share * left[2] + (one - share) * right[2]
         ground_plan = share_plan * left[2] + (one - share_plan) * right[2]
