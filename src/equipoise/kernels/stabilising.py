@@ -311,7 +311,10 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                     turned @ wp.transpose(wanted_rotations[t, WANTED_SOLES + foot])
                 )
                 gain = sure * wp.min(dt * legs.follow_rate, one)
-                shift = shift + gain * off
+                # one that hardly touches may lag behind: that is no slip
+                stuck = wp.clamp(sure + sure - one, zero, one)
+                slip = stuck * wp.min(dt * legs.follow_rate, one)
+                shift = shift + vec3(slip * off[0], slip * off[1], gain * off[2])
                 # it may turn the way its centre of pressure is wanted, and only so
                 middle = told[t, TOLD_SOLE + foot] + turned @ legs.middle[foot]
                 error = middle + own.vectors[t, PRESS] - told[t, TOLD_PRESSURE + foot]
@@ -331,7 +334,7 @@ def make_stabilising(scalar: Any) -> SimpleNamespace:
                     rate = legs.follow_rate * (lean[i] - behind[i])
                     if drive[i] * rate > zero:
                         turning[i] = yields * legs.follow_velocity * rate
-                tilt[2] = tilt[2] + sure * wp.min(dt * legs.yaw_rate, one) * (
+                tilt[2] = tilt[2] + stuck * wp.min(dt * legs.yaw_rate, one) * (
                     lean[2] - tilt[2]
                 )
                 angle = wp.length(tilt)
