@@ -12,7 +12,6 @@ from equipoise.arrays import Array
 from equipoise.balance.skeleton import (
     BASE_DOF,
     SIDES,
-    adjoining,
     base_pose,
     skeleton_arrays,
     sole_placements,
@@ -102,7 +101,7 @@ class ContactAidedEstimator(Estimator):
 
         from equipoise.kernels import estimation as kernels
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
 
         self.robot, self.period = robot, period

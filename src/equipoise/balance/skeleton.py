@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -72,31 +72,3 @@ def base_pose(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
     """Return rotation (3, 3) and position (3,) of the base, and all joint positions."""
     rotation = np.array(pin.Quaternion(q[3:7]).toRotationMatrix())
     return rotation, np.array(q[:3]), np.array(joint_positions(robot, q))
-
-
-def adjoining(scalar: Any, *parts: tuple[Any, int]) -> tuple[Array, list[Any]]:
-    """Return memory for a control tick on the CPU, and kernel arrays that share it.
-
-    What lies in one piece is copied in one piece, in and out: of the time of a tick
-    most goes into small copies.
-
-    Args:
-        scalar: Warp's type of all numbers.
-        parts: Type (number, vector or matrix) and length of each array.
-
-    Returns:
-        The memory, shape (n,), and Warp arrays of one row each, one after another.
-    """
-    import warp as wp
-
-    number = wp.dtype_to_numpy(scalar)
-    shapes = [(1, length, *getattr(dtype, "_shape_", ())) for dtype, length in parts]
-    ends = np.cumsum([np.prod(shape) for shape in shapes])
-    memory = np.zeros(ends[-1], number)
-    arrays = [
-        wp.array(part.reshape(shape), dtype=dtype, device="cpu", copy=False)
-        for part, shape, (dtype, _) in zip(
-            np.split(memory, ends[:-1]), shapes, parts, strict=True
-        )
-    ]
-    return memory, arrays

@@ -14,7 +14,6 @@ from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import (
     BASE_DOF,
     SIDES,
-    adjoining,
     base_pose,
     skeleton_arrays,
     sole_placements,
@@ -91,7 +90,7 @@ class Stabiliser(Controller[State]):
 
         from equipoise.kernels import estimation, stabilising
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
 
         self.robot, self.period = robot, period

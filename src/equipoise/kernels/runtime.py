@@ -151,6 +151,32 @@ def empty_result(
     return wp.array(values, dtype=scalar, device=device, copy=False)
 
 
+def adjoining(scalar: Any, *parts: tuple[Any, int]) -> tuple[NDArray[Any], list[Any]]:
+    """Return memory of the CPU, and arrays for a kernel that share it.
+
+    What lies in one piece is copied in one piece: small copies from Python may take
+    longer than a kernel does.
+
+    Args:
+        scalar: Warp's type of all numbers.
+        parts: Type (number, vector or matrix) and length of each array.
+
+    Returns:
+        The memory, shape (n,), and Warp arrays of one row each, one after another.
+    """
+    number = wp.dtype_to_numpy(scalar)
+    shapes = [(1, length, *getattr(dtype, "_shape_", ())) for dtype, length in parts]
+    ends = np.cumsum([np.prod(shape) for shape in shapes])
+    memory = np.zeros(ends[-1], number)
+    arrays: list[Any] = [
+        wp.array(part.reshape(shape), dtype=dtype, device="cpu", copy=False)
+        for part, shape, (dtype, _) in zip(
+            np.split(memory, ends[:-1]), shapes, parts, strict=True
+        )
+    ]
+    return memory, arrays
+
+
 @dataclass(frozen=True, eq=False)
 class Recorded:
     """A launch that is ready and can be run again and again.
