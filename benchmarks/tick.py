@@ -24,17 +24,21 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
 import equipoise as eq
 from benchmarks.__main__ import cpu_name, stay_on_one_core
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.legs import PEERS, start_peers
 from equipoise.balance.estimator import Estimate
+from equipoise.balance.skeleton import SIDES
 from equipoise.control.signals import Command, Measurement, State, Target
-from equipoise.kernels.stabilising import SAID_SOLVED
+from equipoise.kernels import stabilising as kernels
 from equipoise.kinematics.com_targets import com_targets
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.simulation.feedback import Feedback, balance_feedback
+from equipoise.simulation.loop import ControlLoop, Periods
 from equipoise.simulation.simulate import ENGINES, make_engine, simulate
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.world import World
@@ -44,6 +48,7 @@ TICK_STEPS, WALK_STEPS = 6, 12
 # Peers solve the same tasks if CoM and soles are this near after each solve [m].
 TOLERANCE = 1e-4
 GOAL_TICK, GOAL_WALK = 40.0, 8.0
+STEP = "engine, mj_step alone"
 
 
 class Ticks(NamedTuple):
@@ -84,7 +89,7 @@ def print_ticks(world: World, rounds: int) -> None:
         robot,
         com_targets(
             np.array([t.com for t in ticks.targets]),
-            *(np.array([t.soles[s] for t in ticks.targets]) for s in ("left", "right")),
+            *(np.array([t.soles[s] for t in ticks.targets]) for s in SIDES),
             np.array([t.torso for t in ticks.targets]),
         ),
         period=feedback.control_period,
@@ -117,8 +122,8 @@ def print_ticks(world: World, rounds: int) -> None:
     for row in about.values():
         verdict = "" if row["worst"] <= TOLERANCE else "  NOT REACHED"
         print(f"  {row['name']:34s} {row['worst']:.1e} m{verdict}")
-    errors = solved_errors(feedback, ticks)
-    print(f"  {'ours, of what feedback wants':34s} {errors:.1e} m, before the solve")
+    worst = largest_error(robot, feedback, ticks)
+    print(f"  {'ours, to the plan with feedback':34s} {worst:.1e} m")
     if peers is not None:
         peers.communicate()
 
@@ -225,48 +230,83 @@ def walk_of(world: World, steps: int) -> Any:
     return eq.solve(world.robot, eq.fit_walk(world.robot, steps))
 
 
-def solved_errors(feedback: Feedback, ticks: Ticks) -> float:
-    """Return the largest error of CoM and soles that a tick had to solve [m]."""
+def largest_error(robot: eq.Robot, feedback: Feedback, ticks: Ticks) -> float:
+    """Return how far CoM and soles are off what ours solves for, after each solve [m].
+
+    That is the plan as feedback has changed it.
+    """
     controller: Any = feedback.controller
     controller.reset(ticks.start)
-    worst = 0.0
+    coms, feet, configurations = [], [], []
     for known, target in zip(ticks.estimates, ticks.targets, strict=True):
         controller.control(known, target)
-        worst = max(worst, float(controller.said[SAID_SOLVED][:2].max()))
-    return worst
+        vectors = controller._vectors
+        offset = np.append(known.com_offset, 0.0)
+        coms.append(controller.said[kernels.SAID_COM] - offset)
+        feet.append(
+            [
+                target.soles[side][:3, 3] + vectors[kernels.SHIFTS + foot]
+                for foot, side in enumerate(SIDES)
+            ]
+        )
+        quaternion = pin.Quaternion(controller._base[0]).coeffs()
+        base = vectors[kernels.BASE_POSITION], quaternion
+        configurations.append(np.concatenate([*base, controller._joints]))
+    q = np.array(configurations)
+    wanted = np.array(feet)
+    off = [
+        eq.com(robot, q) - coms,
+        *(
+            sole_pose(robot, q, side)[:, :3, 3] - wanted[:, foot]
+            for foot, side in enumerate(SIDES)
+        ),
+    ]
+    return float(np.abs(off).max())
 
 
 def print_walks(world: World, engine: Any, walks: int) -> None:
     """Print how fast a walk in closed loop runs, and where its time goes."""
     motion = walk_of(world, WALK_STEPS)
     feedback = balance_feedback(world)
-
-    def run(plant: Any) -> Any:
-        return simulate(
+    period = feedback.control_period
+    factors, busy = [], []
+    for _ in range(walks + 1):
+        began = time.process_time()
+        summary = simulate(
             world,
             motion,
             controller=feedback.controller,
             sensors=feedback.sensors,
             estimator=feedback.estimator,
-            control_period=feedback.control_period,
-            engine=plant,
+            control_period=period,
+            engine=engine,
             dt=DT,
             record_period=RECORD,
+        ).summary
+        busy.append(time.process_time() - began)
+        factors.append(summary["realtime_factor"])
+    lasted = summary["duration_s"]
+    whole = float(np.median(busy[1:]))
+    print(
+        f"closed-loop walk of {WALK_STEPS} steps, {engine}: "
+        f"{np.median(factors[1:]):.1f} times real time, {lasted / whole:.1f} times in "
+        f"CPU time, goal {GOAL_WALK:g}"
+        + (f"; fell at {summary['fell_at_s']:.1f} s" if summary["fell_at_s"] else "")
+    )
+    blocks = block_times(world, motion, feedback, engine, lasted, walks)
+    blocks["start and results of the run"] = whole - sum(blocks.values())
+    for name, seconds in blocks.items():
+        print(
+            f"  {name:34s} {1e6 * seconds * period / lasted:6.1f} µs a tick, "
+            f"{100 * seconds / whole:3.0f} %"
         )
 
-    run(engine)
-    factors, busy = [], []
-    for _ in range(walks):
-        began = time.process_time()
-        summary = run(engine).summary
-        busy.append(summary["duration_s"] / (time.process_time() - began))
-        factors.append(summary["realtime_factor"])
-    print(
-        f"closed-loop walk of {WALK_STEPS} steps, {engine}: {np.median(factors):.1f} "
-        f"times real time, {np.median(busy):.1f} times in CPU time (goal {GOAL_WALK:g})"
-        + (f", fell at {summary['fell_at_s']:.1f} s" if summary["fell_at_s"] else "")
-    )
-    plant = make_engine(engine, world, DT)
+
+def block_times(
+    world: World, motion: Any, feedback: Feedback, engine: str, lasts: float, walks: int
+) -> dict[str, float]:
+    """Return the CPU time of each block of the loop in a walk [s], medians."""
+    plant: Any = make_engine(engine, world, DT)
     spent: dict[str, float] = {}
     blocks = (
         (motion, "sample", "reference"),
@@ -277,27 +317,39 @@ def print_walks(world: World, engine: Any, walks: int) -> None:
     )
     for block, method, name in blocks:
         watch(block, method, name, spent)
-    began = time.perf_counter()
-    summary = run(plant).summary
-    wall = time.perf_counter() - began
-    spent["loop, records, results"] = wall - sum(spent.values())
-    count = summary["duration_s"] / feedback.control_period
-    for name, seconds in spent.items():
-        print(
-            f"  {name:34s} {1e6 * seconds / count:6.1f} µs a tick, "
-            f"{100 * seconds / wall:3.0f} %"
+    if engine == "mujoco":
+        watch(plant._drives, "_step", STEP, spent)
+    control = round(feedback.control_period / DT)
+    periods = Periods(control, control, control, round(RECORD / DT))
+    found = []
+    for _ in range(walks):
+        spent.update(dict.fromkeys(spent, 0.0))
+        plant.reset(motion.q[0])
+        loop = ControlLoop(
+            motion,
+            feedback.controller,
+            plant,
+            periods,
+            sensors=feedback.sensors,
+            estimator=feedback.estimator,
         )
+        began = time.thread_time()
+        loop.run(round(lasts / DT))
+        whole = time.thread_time() - began
+        spent["engine"] -= spent.get(STEP, 0.0)
+        found.append({**spent, "loop": whole - sum(spent.values())})
+    return {name: float(np.median([row[name] for row in found])) for name in found[0]}
 
 
 def watch(block: Any, method: str, name: str, spent: dict[str, float]) -> None:
-    """Add up the seconds that a method of an object takes."""
+    """Add up the CPU time that a method of an object takes [s]."""
     call = getattr(block, method)
     spent[name] = 0.0
 
     def timed(*given: Any) -> Any:
-        began = time.perf_counter()
+        began = time.thread_time()
         answer = call(*given)
-        spent[name] += time.perf_counter() - began
+        spent[name] += time.thread_time() - began
         return answer
 
     object.__setattr__(block, method, timed)  # motions are frozen

@@ -19,7 +19,7 @@ import numpy as np
 DAMPING = 1e-9
 # Weight of the posture beside CoM, soles and torso, whose weights are 1.
 POSTURE = 1e-3
-# Solves of the first target before the clock starts, and ticks to choose a QP solver by.
+# Solves of the first target before the clock starts; ticks to choose a QP solver by.
 SETTLING, TRIED = 20, 200
 
 
