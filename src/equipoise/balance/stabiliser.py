@@ -93,7 +93,7 @@ class Stabiliser(Controller[State]):
 
         from equipoise.kernels import estimation, stabilising
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
 
         self.robot, self.period = robot, period
@@ -187,12 +187,17 @@ class Stabiliser(Controller[State]):
             state.rows = memory(scalar, 1, rows, columns)
             state.normal = memory(scalar, 1, columns, columns)
             state.corners = memory(types.vec3, 1, 2 * padded.shape[1])
-            told = memory(types.vec3, 1, estimation.TOLD)
-            told_rotations = memory(types.mat33, 1, estimation.TOLD_ROTATIONS)
-            wanted = memory(types.vec3, 1, stabilising.WANTED)
-            wanted_rotations = memory(types.mat33, 1, stabilising.WANTED_ROTATIONS)
+            self._given, (wanted, wanted_rotations, *wanted_joints, told, turned) = (
+                adjoining(
+                    scalar,
+                    (types.vec3, stabilising.WANTED),
+                    (types.mat33, stabilising.WANTED_ROTATIONS),
+                    *[(scalar, count)] * 3,
+                    (types.vec3, estimation.TOLD),
+                    (types.mat33, estimation.TOLD_ROTATIONS),
+                )
+            )
             supports = memory(wp.int32, 1)
-            wanted_joints = [memory(scalar, 1, count) for _ in range(3)]
             commands = [memory(scalar, 1, count) for _ in range(3)]
             said = memory(types.vec3, 1, stabilising.SAID)
             self._tick = record(
@@ -202,7 +207,7 @@ class Stabiliser(Controller[State]):
                     upload_skeleton(arrays, scalar, device),
                     legs,
                     told,
-                    told_rotations,
+                    turned,
                     wanted,
                     wanted_rotations,
                     supports,
@@ -215,13 +220,7 @@ class Stabiliser(Controller[State]):
             )
         self._vectors, self._base = state.vectors.numpy()[0], state.base.numpy()[0]
         self._numbers, self._joints = state.numbers.numpy()[0], state.joints.numpy()[0]
-        self._told, self._told_rotations = told.numpy()[0], told_rotations.numpy()[0]
-        self._wanted = wanted.numpy()[0]
-        self._wanted_rotations = wanted_rotations.numpy()[0]
         self._supports = supports.numpy()
-        self._position, self._velocity, self._torque = (
-            joints.numpy()[0] for joints in wanted_joints
-        )
         self._commands = [part.numpy()[0] for part in commands]
         self.said: Array = said.numpy()[0]
 
@@ -249,31 +248,49 @@ class Stabiliser(Controller[State]):
                 "ContactAidedEstimator with sensors"
             )
         soles, twists = target.soles, target.sole_twists
-        if target.com is None or soles is None or twists is None:
+        if (
+            target.com is None
+            or target.com_velocity is None
+            or target.com_acceleration is None
+            or target.zmp is None
+            or soles is None
+            or twists is None
+            or target.torso is None
+        ):
             raise EquipoiseError(
                 "the stabiliser needs a target with CoM, ZMP, soles and torso: a "
                 "motion, not joints alone"
             )
-        wanted, rotations = self._wanted, self._wanted_rotations
-        wanted[0] = target.com
-        wanted[1] = target.com_velocity
-        wanted[2] = target.com_acceleration
-        wanted[3] = target.zmp
-        for foot, side in enumerate(SIDES):
-            pose, twist = soles[side], twists[side]
-            rotations[foot] = pose[:3, :3]
-            wanted[4 + foot] = pose[:3, 3]
-            wanted[6 + foot] = twist[:3]
-            wanted[8 + foot] = twist[3:]
-        rotations[2] = target.torso
+        left, right = soles["left"], soles["right"]
+        left_twist, right_twist = twists["left"], twists["right"]
+        np.concatenate(
+            (
+                target.com,
+                target.com_velocity,
+                target.com_acceleration,
+                target.zmp,
+                left[:3, 3],
+                right[:3, 3],
+                left_twist[:3],
+                right_twist[:3],
+                left_twist[3:],
+                right_twist[3:],
+                left[:3, :3],
+                right[:3, :3],
+                target.torso,
+                target.position,
+                target.velocity,
+                target.torque,
+                known.told,
+                known.told_rotations,
+            ),
+            axis=None,
+            out=self._given,
+        )
         self._supports[0] = SUPPORTS.index(target.support or "both")
-        self._position[:] = target.position
-        self._velocity[:] = target.velocity
-        self._torque[:] = target.torque
-        self._told[:] = known.told
-        self._told_rotations[:] = known.told_rotations
         self._tick.run()
-        return Command(*(part.copy() for part in self._commands))
+        position, velocity, torque = self._commands
+        return Command(position.copy(), velocity.copy(), torque.copy())
 
 
 def _limits(robot: Robot) -> tuple[Array, Array]:
