@@ -167,7 +167,8 @@ def bent_stance(robot: Robot, posture: Array) -> Array:
     turned = [
         pin.Quaternion(q[3:7]).toRotationMatrix() for q in (posture, robot.standing)
     ]
-    targets = com_targets(centre, *soles, turned[0] @ turned[1].T)
+    left, right = soles
+    targets = com_targets(centre, left, right, turned[0] @ turned[1].T)
     found = solve_com(robot, targets, posture=posture)
     return np.array(found.q[0]) if found.converged[0] else posture
 
