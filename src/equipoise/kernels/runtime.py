@@ -236,12 +236,17 @@ def _direct_call(command: Any) -> Callable[[], Any] | None:
     if command.device.is_cuda or not wp.__version__.startswith(CALLS_KNOWN):
         return None
     bounds, *values = command.params
-    names = [argument.label for argument in command.kernel.adj.args]
-    fields = [(name, type(value)) for name, value in zip(names, values, strict=True)]
-    layout = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+    arguments = _layout(tuple(type(value) for value in values))(*values)
     return functools.partial(
-        command.hooks.forward, ctypes.byref(bounds), ctypes.byref(layout(*values))
+        command.hooks.forward, ctypes.byref(bounds), ctypes.byref(arguments)
     )
+
+
+@functools.cache
+def _layout(types: tuple[Any, ...]) -> type[ctypes.Structure]:
+    """Return a C struct of members of some types."""
+    fields = [(f"argument_{number}", kind) for number, kind in enumerate(types)]
+    return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
 
 
 def launch(
