@@ -145,7 +145,7 @@ class Stabiliser(Controller[State]):
             state.body_origins = memory(types.vec3, bodies)
             state.moments = memory(types.vec3, bodies)
             state.rows = memory(scalar, names.MOST_ROWS, names.MOST_UNKNOWNS + 2)
-            state.normal = memory(scalar, *[names.MOST_UNKNOWNS + 2] * 2)
+            state.solution = memory(scalar, names.MOST_UNKNOWNS, 2)
             state.corners = memory(types.vec3, 2 * legs.corners.shape[1])
             self._given, parts = adjoining(
                 scalar,

@@ -121,7 +121,7 @@ def make_types(scalar: Any) -> SimpleNamespace:
         body_origins: wp.array2d[vec3]
         moments: wp.array2d[vec3]
         rows: wp.array3d[scalar]
-        normal: wp.array3d[scalar]
+        solution: wp.array3d[scalar]
         corners: wp.array2d[vec3]
 
     @wp.struct
