@@ -108,7 +108,8 @@ class Stabiliser(Controller[State]):
     Attributes:
         said: What it did last, rows as ``equipoise.kernels.stabiliser.types`` names
             them (``SAID_…``): ZMP planned and wanted, DCM error, shift of the plan, CoM
-            that joints were solved for, errors and damping of that solution; (6, 3).
+            and its velocity that joints were solved for, errors and damping of that
+            solution; shape (7, 3).
     """
 
     def __init__(

@@ -36,6 +36,7 @@ from equipoise.kernels.stabiliser.types import (
     COM_VELOCITY,
     PLAN,
     SAID_COM,
+    SAID_COM_VELOCITY,
     SAID_DCM,
     SAID_SHIFT,
     SAID_SOLVED,
@@ -193,6 +194,7 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
         commanded.said[t, SAID_DCM] = error
         commanded.said[t, SAID_SHIFT] = plan
         commanded.said[t, SAID_COM] = x
+        commanded.said[t, SAID_COM_VELOCITY] = xd
         commanded.said[t, SAID_SOLVED] = solved
 
     return stabilise
