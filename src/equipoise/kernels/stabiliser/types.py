@@ -94,6 +94,8 @@ def make_types(scalar: Any) -> SimpleNamespace:
         touch: scalar
         sure_rate: scalar
         margin: scalar
+        edge: scalar
+        keep: scalar
         damping: scalar
         upright: mat33
         foot: wp.array[int]
