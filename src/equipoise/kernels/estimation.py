@@ -51,8 +51,11 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
     damping = scalar(1.4)
     full_load = scalar(0.5)
     pressed = scalar(0.05)
-    # a foot that turns faster than this, over this time constant, rocks [rad/s, 1/s]
-    rocking, steady = scalar(0.01), scalar(10.0)
+    # a foot that turns faster than this rocks, at last and more at first [rad/s], by a
+    # low pass of this rate [1/s]
+    rocking, unsure, steady = scalar(0.005), scalar(0.04), scalar(10.0)
+    # the first time constant of the gyroscope's bias [s]
+    soon = scalar(0.2)
 
     @wp.struct
     class Sensing:
@@ -67,7 +70,7 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         # rate of the low pass on joint velocities, and on the offset of the CoM [1/s]
         velocity_rate: scalar
         offset_rate: scalar
-        # rate at which feet that do not turn correct the gyroscope [1/s]
+        # least rate at which feet that do not turn correct the gyroscope [1/s]
         bias_rate: scalar
         # a foot comes into contact above, and loses it below, these fractions
         touch: scalar
@@ -89,6 +92,7 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
     class Estimation:
         vectors: wp.array2d[vec3]
         rotations: wp.array2d[mat33]
+        # of left and right foot; for how long they have told of the gyroscope [s]
         contact: wp.array2d[scalar]
         # deviation of joint velocities from those commanded
         deviation: wp.array2d[scalar]
@@ -316,7 +320,10 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
             told[t, TOLD_SOLE + foot] = told[t, TOLD_SOLE + foot] + shift
             told[t, TOLD_PRESSURE + foot] = told[t, TOLD_PRESSURE + foot] + shift
         # feet that carry do not turn on average: what they seem to is bias
-        bias = own.vectors[t, BIAS]
+        seen = own.contact[t, 2]
+        scale = rocking + unsure * soon / (soon + seen)
+        believed = zero
+        seems = vec3(zero, zero, zero)
         for foot in range(2):
             turns = vec3(zero, zero, zero)
             if own.contact[t, foot] > half:
@@ -325,11 +332,16 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
                     own.body_omegas[t, sensing.foot[foot]] - turns
                 )
                 fraction = wp.max(told[t, TOLD_FORCE + foot][2], zero) / both
-                speed = wp.length(turns) / rocking
-                gain = dt * sensing.bias_rate * fraction / (one + speed * speed)
-                bias = bias + gain * (wp.transpose(carrier) @ turns)
+                speed = wp.length(turns) / scale
+                weight_of = fraction / (one + speed * speed)
+                believed = believed + weight_of
+                seems = seems + weight_of * turns
             own.vectors[t, TURNS + foot] = turns
+        # their mean, that forgets what is long ago
+        gain = dt * wp.max(sensing.bias_rate, one / (soon + seen))
+        bias = own.vectors[t, BIAS] + gain * (wp.transpose(carrier) @ seems)
         own.vectors[t, BIAS] = bias
+        own.contact[t, 2] = seen + dt * believed
         # the line of the ground's force passes through the true CoM, on average
         offset = own.vectors[t, OFFSET]
         yaw = wp.atan2(rotation[1, 0], rotation[0, 0])
