@@ -24,7 +24,6 @@ from equipoise.balance.stabiliser import Stabiliser
 from equipoise.gait.standing import standing_reference
 from equipoise.kinematics.stance import sole_pose
 from equipoise.simulation.feedback import PERIOD, usual_sensors
-from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.simulate import ENGINES
 from equipoise.simulation.terrain_names import terrain_named
@@ -106,6 +105,7 @@ class Trial:
         reference: What it does.
         engine: Which engine.
         seconds: How long; as long as the reference lasts unless given.
+        start: Configuration to begin with; where the reference begins unless given.
         sensors: Makes its sensors.
         estimator: Makes its estimator.
     """
@@ -115,6 +115,7 @@ class Trial:
     reference: Any
     engine: Any = "native"
     seconds: float | None = None
+    start: Array | None = None
     sensors: Callable[[World], SensorSuite] = usual_sensors
     estimator: Callable[[eq.Robot], ContactAidedEstimator] = field(
         default=lambda robot: ContactAidedEstimator(robot, PERIOD)
@@ -127,6 +128,7 @@ class Trial:
             self.world,
             self.reference,
             self.seconds,
+            start=self.start,
             controller=Stabiliser(self.model, PERIOD),
             sensors=self.sensors(self.world),
             estimator=watched,
@@ -225,9 +227,7 @@ def walks(robot_name: str | None, sensors: Callable[[World], SensorSuite]) -> No
         rough = terrain_named(f"rough:{ROUGHNESS}", robot, 0)
         worlds = {
             "flat": trial_world(robot, None, "servo"),
-            "rough, payload": replace(
-                trial_world(robot, rough, "servo"), robot=loaded
-            ),
+            "rough, payload": replace(trial_world(robot, rough, "servo"), robot=loaded),
         }
         for ground, world in worlds.items():
             for engine in ENGINES:
@@ -257,11 +257,13 @@ def offsets(robot_name: str | None) -> None:
             world = trial_world(robot, None, "servo")
             motion = eq.solve(wrong, eq.fit_walk(wrong, STEPS))
             for words, reference, seconds in (
-                ("stands", standing_reference(wrong, wrong.standing), FIND_TIME),
+                ("stands", standing_reference(wrong, motion.q[0]), FIND_TIME),
                 ("walks", motion, min(FIND_TIME, motion.duration)),
             ):
                 for engine in ENGINES:
-                    trial = Trial(world, wrong, reference, engine, seconds)
+                    trial = Trial(
+                        world, wrong, reference, engine, seconds, start=motion.q[0]
+                    )
                     errors = trial.errors()
                     off = 1e3 * (errors.offset - errors.true_offset)
                     late = off[errors.time > errors.time[-1] - 2.0]

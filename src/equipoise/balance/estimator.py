@@ -32,9 +32,9 @@ class EstimatorRates:
         heading: Feet that do not turn, over the gyroscope.
         anchor: A foot that carries little is where it is measured.
         velocity: Joint velocities that differ from those commanded.
-        offset: The line of the ground's force, for the offset of the CoM.
-        bias: Feet that carry and seem to turn, for the bias of the gyroscope; at first
-            their mean since the start.
+        offset: How the CoM accelerates away from the ZMP, for its offset; faster in the
+            first seconds, as the mean since the start.
+        bias: Feet that carry and seem to turn, for the bias of the gyroscope; likewise.
     """
 
     position: float = 20.0
@@ -42,7 +42,7 @@ class EstimatorRates:
     heading: float = 1.0
     anchor: float = 2.0
     velocity: float = 60.0
-    offset: float = 0.5
+    offset: float = 0.2
     bias: float = 0.05
 
 
@@ -163,7 +163,7 @@ class ContactAidedEstimator(Estimator):
             state, number = own.Estimation(), len(arrays.parent)
             state.vectors = memory(types.vec3, 1, kernels.VECTORS)
             state.rotations = memory(types.mat33, 1, kernels.ROTATIONS)
-            state.contact = memory(scalar, 1, 3)
+            state.contact = memory(scalar, 1, 4)
             state.deviation = memory(scalar, 1, count)
             state.joint_velocity = memory(scalar, 1, count)
             state.body_rotations = memory(types.mat33, 1, number)
@@ -219,7 +219,7 @@ class ContactAidedEstimator(Estimator):
             self._vectors[kernels.ANCHORS + foot] = sole[:3, 3]
             self._rotations[kernels.FEET + foot] = sole[:3, :3]
             self._rotations[kernels.HEADINGS + foot] = sole[:3, :3]
-        self._contact[:] = 1.0, 1.0, 0.0
+        self._contact[:] = 1.0, 1.0, 0.0, 0.0
         self._deviation[:] = 0.0
 
     def estimate(self, measurement: Measurement, command: Command) -> Estimate:

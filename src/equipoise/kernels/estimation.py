@@ -20,8 +20,18 @@ from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.skeleton import make_skeleton
 
 # Rows of the estimator's memory: vectors, then rotations. Position and velocity are
-# those of the IMU, the first rotation is that of the body which carries it.
-POSITION, VELOCITY, OFFSET, ANCHORS, BIAS, TURNS, VECTORS = 0, 1, 2, 3, 5, 6, 8
+# those of the IMU, the first rotation is that of the body which carries it; the last
+# vector is the last velocity of the CoM.
+POSITION, VELOCITY, OFFSET, ANCHORS, BIAS, TURNS, MOVED, VECTORS = (
+    0,
+    1,
+    2,
+    3,
+    5,
+    6,
+    8,
+    9,
+)
 CARRIER, FEET, HEADINGS, ROTATIONS = 0, 1, 3, 5
 # What it tells, as vectors: position, velocity of the base and its angular velocity (in
 # its own axes); CoM and its velocity; offset of the CoM; for each foot its force, its
@@ -36,7 +46,14 @@ CARRIER, FEET, HEADINGS, ROTATIONS = 0, 1, 3, 5
     TOLD_OFFSET,
     TOLD_FORCE,
 ) = range(7)
-TOLD_PRESSURE, TOLD_SOLE, TOLD_CONTACT, TOLD_ZMP, TOLD_BIAS, TOLD = 8, 10, 12, 13, 14, 15
+TOLD_PRESSURE, TOLD_SOLE, TOLD_CONTACT, TOLD_ZMP, TOLD_BIAS, TOLD = (
+    8,
+    10,
+    12,
+    13,
+    14,
+    15,
+)
 # And as rotations: base, left and right sole.
 TOLD_BASE, TOLD_SOLES, TOLD_ROTATIONS = 0, 1, 3
 
@@ -92,7 +109,8 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
     class Estimation:
         vectors: wp.array2d[vec3]
         rotations: wp.array2d[mat33]
-        # of left and right foot; for how long they have told of the gyroscope [s]
+        # of left and right foot; for how long they have told of the gyroscope, and of
+        # the offset of the CoM [s]
         contact: wp.array2d[scalar]
         # deviation of joint velocities from those commanded
         deviation: wp.array2d[scalar]
@@ -205,9 +223,7 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         acceleration = carrier @ force - sensing.gravity * up
         imu_velocity = own.vectors[t, VELOCITY]
         imu_place = (
-            own.vectors[t, POSITION]
-            + dt * imu_velocity
-            + half * dt * dt * acceleration
+            own.vectors[t, POSITION] + dt * imu_velocity + half * dt * dt * acceleration
         )
         imu_velocity = imu_velocity + dt * acceleration
         # and the base with it
@@ -342,7 +358,8 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         bias = own.vectors[t, BIAS] + gain * (wp.transpose(carrier) @ seems)
         own.vectors[t, BIAS] = bias
         own.contact[t, 2] = seen + dt * believed
-        # the line of the ground's force passes through the true CoM, on average
+        # the CoM accelerates away from the ZMP by g / h times its distance: what is left
+        # of that on average is its offset
         offset = own.vectors[t, OFFSET]
         yaw = wp.atan2(rotation[1, 0], rotation[0, 0])
         c = wp.cos(yaw)
@@ -350,16 +367,20 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         zmp = vec3(centre[0], centre[1], zero)
         if load > full_load * sensing.weight:
             zmp = pressure / load + shift
-            height = (centre[2] - zmp[2]) / total[2]
-            dx = zmp[0] + height * total[0] - centre[0]
-            dy = zmp[1] + height * total[1] - centre[1]
-            gain = dt * sensing.offset_rate
+            believe = wp.max(sensing.offset_rate, one / (one + own.contact[t, 3]))
+            own.contact[t, 3] = own.contact[t, 3] + dt
+            gain = dt * believe
+            share = total[2] / (sensing.weight * offset[2])
+            push = gain * share * (zmp - centre) + (
+                believe * (centre[2] - zmp[2]) / sensing.gravity
+            ) * (moving - own.vectors[t, MOVED])
             offset = vec3(
-                offset[0] + gain * (c * dx + s * dy - offset[0]),
-                offset[1] + gain * (c * dy - s * dx - offset[1]),
+                offset[0] - gain * offset[0] + c * push[0] + s * push[1],
+                offset[1] - gain * offset[1] + c * push[1] - s * push[0],
                 offset[2] + gain * (total[2] / sensing.weight - offset[2]),
             )
             own.vectors[t, OFFSET] = offset
+        own.vectors[t, MOVED] = moving
         told[t, TOLD_POSITION] = place_now
         told[t, TOLD_VELOCITY] = velocity
         told[t, TOLD_OMEGA] = omega
