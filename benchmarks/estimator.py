@@ -217,7 +217,8 @@ def chosen(robot_name: str | None) -> Iterator[tuple[str, eq.Robot]]:
 def walks(robot_name: str | None, sensors: Callable[[World], SensorSuite]) -> None:
     """Print errors of walks."""
     print(
-        "| robot | ground | engine | CoM by the model [mm] | CoM with its offset, horizontal [mm] "
+        "| robot | ground | engine | CoM by the model [mm] "
+        "| CoM with its offset, horizontal [mm] "
         "| velocity x, y, z [mm/s] | attitude [mrad] | drift [mm/m] |"
     )
     print(f"|{'---|' * 8}")

@@ -1,4 +1,4 @@
-"""Base, centre of mass and forces of the ground, from encoders, IMU and foot sensors."""
+"""Base, centre of mass and ground forces, from encoders, IMU and foot sensors."""
 
 from __future__ import annotations
 

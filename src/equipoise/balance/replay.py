@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from equipoise.log.run import Measured, Run
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Side
 
 # The robot stands still so long at first [s].
 STILL = 0.1
@@ -67,8 +65,8 @@ def estimate_log(
 
     Joint velocities commanded are not used: what was measured alone is. The robot must
     stand still on both feet at first. It begins tilted as its accelerometer says, where
-    the log's own estimate has it; where there is none, with its soles at z = 0 and their
-    middle at x = y = 0, facing x.
+    the log's own estimate has it; where there is none, with its soles at z = 0 and
+    their middle at x = y = 0, facing x.
 
     Args:
         log: A run with measurements, a path that
@@ -117,22 +115,22 @@ def _opened(
     Raises:
         EquipoiseError: Naming what is missing.
     """
-    own, missing = None, []
+    own: Array | None = None
+    missing: list[str] = []
+    measured: Measured | None
     if isinstance(log, Measured):
-        measured, name, known = log, "the measurements", robot
-        if known is None:
-            raise EquipoiseError(f"{name}: name the robot: robot=…")
+        if robot is None:
+            raise EquipoiseError("measurements alone do not name a robot: robot=…")
+        measured, name, known, feet = log, "the measurements", robot, log.feet
     else:
         run = log if isinstance(log, Run) else open_run(log, robot)
         name = "the run" if isinstance(log, Run) else str(log)
         measured, known = run.measured, robot or run.robot
+        feet = run.foot_wrench if measured is None else measured.feet
         if run.estimates:
             own = run.estimates["q"][0, :7]
     if measured is None:
         missing = ["gyroscope", "accelerometer"]
-        feet: Mapping[Side, Array] = run.foot_wrench
-    else:
-        feet = measured.feet
     missing += [f"wrench of the {side} foot" for side in SIDES if side not in feet]
     if missing or measured is None:
         raise EquipoiseError(

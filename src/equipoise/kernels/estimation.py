@@ -131,7 +131,7 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         t: int,
         joints: wp.array2d[scalar],
         rates: wp.array2d[scalar],
-    ):
+    ) -> tuple[mat33, vec3, vec3, vec3]:
         """Rotation of the IMU's body and place of the IMU in the base, and their rates.
 
         The angular velocity is that relative to the base, all in axes of the base.
@@ -358,8 +358,8 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         bias = own.vectors[t, BIAS] + gain * (wp.transpose(carrier) @ seems)
         own.vectors[t, BIAS] = bias
         own.contact[t, 2] = seen + dt * believed
-        # the CoM accelerates away from the ZMP by g / h times its distance: what is left
-        # of that on average is its offset
+        # the CoM accelerates away from the ZMP by g / h times its distance: what is
+        # left of that on average is its offset
         offset = own.vectors[t, OFFSET]
         yaw = wp.atan2(rotation[1, 0], rotation[0, 0])
         c = wp.cos(yaw)
