@@ -277,8 +277,9 @@ def test_foot_that_rocks_turns_about_its_centre_of_pressure(robot: eq.Robot) -> 
     start, sole = pin.XYZQUATToSE3(q[:7]), sole_pose(robot, q, "left")
     pivot = pin.SE3(np.eye(3), (sole[:3, :3] @ edge + sole[:3, 3]) * [1.0, 0.0, 1.0])
     end = start
-    for step in range(200):
-        angle = speed * PERIOD * (step + 1)
+    for step in range(700):  # it stands still for a second at first
+        rate = speed if step >= 500 else 0.0
+        angle = rate * PERIOD * (step - 499)
         turn = pin.SE3(pin.exp3(np.array([0.0, angle, 0.0])), np.zeros(3))
         end = pivot * turn * pivot.inverse() * start
         up = end.rotation[2]
@@ -288,7 +289,7 @@ def test_foot_that_rocks_turns_about_its_centre_of_pressure(robot: eq.Robot) -> 
             force = axes.T @ np.array([0.0, 0.0, 0.5 * weight])
             tilted[side] = Wrench(force, np.cross(edge, force))
         reading = ImuReading(
-            end.rotation.T @ np.array([0.0, speed, 0.0]),
+            end.rotation.T @ np.array([0.0, rate, 0.0]),
             STANDARD_GRAVITY * up,
             np.zeros(4),
         )

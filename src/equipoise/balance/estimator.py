@@ -34,7 +34,8 @@ class EstimatorRates:
         velocity: Joint velocities that differ from those commanded.
         offset: How the CoM accelerates away from the ZMP, for its offset; faster in the
             first seconds, as the mean since the start.
-        bias: Feet that carry and seem to turn, for the bias of the gyroscope; likewise.
+        bias: Feet that carry and seem to turn, for the bias of the gyroscope; likewise,
+            and 0 for none.
     """
 
     position: float = 20.0

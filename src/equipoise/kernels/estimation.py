@@ -355,6 +355,8 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
             own.vectors[t, TURNS + foot] = turns
         # their mean, that forgets what is long ago
         gain = dt * wp.max(sensing.bias_rate, one / (soon + seen))
+        if sensing.bias_rate == zero:
+            gain = zero
         bias = own.vectors[t, BIAS] + gain * (wp.transpose(carrier) @ seems)
         own.vectors[t, BIAS] = bias
         own.contact[t, 2] = seen + dt * believed
