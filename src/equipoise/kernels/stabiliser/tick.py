@@ -74,7 +74,7 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
     def put_corners(
         legs: Legs, given: Given, own: Memory, t: int, margin: scalar
     ) -> int:
-        """Put the corners of soles on the ground into memory, drawn to their middles."""
+        """Put corners of the soles that stand into memory, drawn to their middles."""
         support = given.supports[t]
         count = int(0)
         for foot in range(2):
