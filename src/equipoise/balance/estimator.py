@@ -38,7 +38,7 @@ class EstimatorRates:
             and 0 for none.
     """
 
-    position: float = 20.0
+    position: float = 30.0
     tilt: float = 0.1
     heading: float = 1.0
     anchor: float = 2.0

@@ -68,7 +68,7 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
     nearest_in_hull, step_soles = make_nearest_in_hull(scalar), make_step_soles(scalar)
     step_legs, add_torques = make_step_legs(scalar), make_add_torques(scalar)
     zero, half, one = scalar(0.0), scalar(0.5), scalar(1.0)
-    tiny, observer_damping = scalar(1e-12), scalar(1.4)
+    tiny, observer_damping, absurd = scalar(1e-12), scalar(1.4), scalar(1e5)
 
     @wp.func
     def put_corners(
@@ -206,6 +206,18 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
             zmp + lag,
             commanded,
         )
+        # after a fall nothing is known any more: no more than the plan is told
+        for j in range(skeleton.joints):
+            fine = (
+                wp.abs(commanded.position[t, j]) < absurd
+                and wp.abs(commanded.velocity[t, j]) < absurd
+                and wp.abs(commanded.torque[t, j]) < absurd
+            )
+            if not fine:
+                commanded.position[t, j] = given.position[t, j]
+                commanded.velocity[t, j] = zero
+                commanded.torque[t, j] = given.torque[t, j]
+                own.joints[t, j] = given.position[t, j]
         commanded.said[t, SAID_ZMP_PLAN] = zmp_here
         commanded.said[t, SAID_ZMP] = zmp
         commanded.said[t, SAID_DCM] = error
