@@ -50,7 +50,7 @@ OUTCOME = (
     "placement_error_m",
     "zmp_error_m",
     "odometry_drift_m",
-    "odometry_drift_fraction",
+    "drift_over_distance_fraction",
     "estimator",
     "foot_force_n",
     "landed_at_s",

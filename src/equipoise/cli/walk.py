@@ -138,7 +138,7 @@ class Walk(GaitOptions, RunOptions):
 
     actuators: Literal["servo", "ideal"] = "servo"
     """servo: servos with feed-forward torques and the torque and speed limits of the
-    robot's file; ideal: joints follow exactly, whatever torque that takes, open loop."""
+    robot's file; ideal: open loop, joints follow exactly, whatever torque it takes."""
 
     open_loop: bool = False
     """No feedback: servos with feed-forward torques follow the plan."""

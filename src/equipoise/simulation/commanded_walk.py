@@ -78,7 +78,7 @@ class CommandedWalkSummary(TrialSummary):
         heading_error_deg: Error of the heading at the end [degrees].
         odometry_drift_m: Horizontal distance of the estimated base from the true one
             at the end, None without an estimator [m].
-        odometry_drift_fraction: The same over the distance walked.
+        drift_over_distance_fraction: The same over the distance walked.
         estimator: Errors of the estimator
             (:class:`~equipoise.simulation.estimate_errors.EstimateErrors`), or None.
         fastest: Fastest velocities that the legs can follow, each alone [m/s and
@@ -97,7 +97,7 @@ class CommandedWalkSummary(TrialSummary):
     end_error_m: float
     heading_error_deg: float
     odometry_drift_m: float | None
-    odometry_drift_fraction: float | None
+    drift_over_distance_fraction: float | None
     estimator: dict[str, float] | None
     fastest: dict[str, float]
     gait: dict[str, Any]

@@ -86,7 +86,7 @@ class WalkSummary(TrialSummary):
             to carry, where they truly were.
         odometry_drift_m: Horizontal distance of the estimated base from the true one
             at the end, None without an estimator [m].
-        odometry_drift_fraction: The same over the distance walked.
+        drift_over_distance_fraction: The same over the distance walked.
         estimator: Errors of the estimator
             (:class:`~equipoise.simulation.estimate_errors.EstimateErrors`), or None.
         footfalls: Each footfall.
@@ -109,7 +109,7 @@ class WalkSummary(TrialSummary):
     zmp_inside_fraction: float
     zmp_inside_feet_fraction: float
     odometry_drift_m: float | None
-    odometry_drift_fraction: float | None
+    drift_over_distance_fraction: float | None
     estimator: dict[str, float] | None
     footfalls: tuple[Footfall, ...]
     solver: dict[str, float]
@@ -151,7 +151,7 @@ class Circumstances(NamedTuple):
         walked = distance_walked(run, executed.true, 2.0 * step_time, until)
         return {
             "odometry_drift_m": drift,
-            "odometry_drift_fraction": None
+            "drift_over_distance_fraction": None
             if drift is None or not walked
             else drift / walked,
             "estimator": None if errors is None else asdict(errors),

@@ -60,7 +60,7 @@ FIRST = (
     "zmp_inside_feet_fraction",
     "zmp_inside_fraction",
     "odometry_drift_m",
-    "odometry_drift_fraction",
+    "drift_over_distance_fraction",
     "estimator",
 )
 PHRASES = {
@@ -73,6 +73,7 @@ PHRASES = {
     "placement_error_from_stance": "error of footfalls from the stance foot",
     "zmp_error_from_stance": "ZMP error from the stance foot",
     "step_yaw_error": "largest turn of a footfall from the stance foot",
+    "drift_over_distance": "odometry drift over the distance",
     "com_rms": "CoM from the stance foot, RMS",
     "com_velocity_rms": "velocity of the CoM, RMS",
     "com_offset_true": "offset of the CoM, true",

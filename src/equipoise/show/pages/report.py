@@ -54,9 +54,9 @@ ELSEWHERE = (
     "pushes",
     "compared",
 )
-# Groups of results; what is in none of them is part of the outcome.
 # Results that a run without an estimator does not have.
-ONLY_CLOSED_LOOP = ("odometry_drift_m", "odometry_drift_fraction", "estimator")
+ONLY_CLOSED_LOOP = ("odometry_drift_m", "drift_over_distance_fraction", "estimator")
+# Groups of results; what is in none of them is part of the outcome.
 MAPPINGS = ("estimator", "gait", "contact", "actuators", "solver")
 SIMULATION = (
     "verb",
