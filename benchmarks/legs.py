@@ -39,11 +39,11 @@ def comparisons(device: str, seed: int) -> list[Comparison]:
     gait = eq.fit_walk(robot)
     time = np.arange(0.0, gait.duration, SPACING)
     targets = targets_of(gait, time)
-    python = Path(os.environ.get("EQUIPOISE_PEERS", ".venv-peers/bin/python"))
-    if not python.is_file():
-        print(f"benchmarks: placo and pink are left out: no {python}", file=sys.stderr)
+    process = start_peers("leg_peers.py", robot, targets, tolerance=TOLERANCE)
+    if process is None:
         return []
-    process = _start(python, robot, targets)
+    assert process.stdout is not None
+    process.stdout.readline()
 
     def peer(name: str) -> Contender:
         def follow() -> None:
@@ -75,8 +75,25 @@ def comparisons(device: str, seed: int) -> list[Comparison]:
     ]
 
 
-def _start(python: Path, robot: eq.Robot, targets: ComTargets) -> subprocess.Popen:
-    """Start the other environment with the same robot, without shapes, and targets."""
+def start_peers(
+    script: str, robot: eq.Robot, targets: ComTargets, **more: object
+) -> subprocess.Popen | None:
+    """Start the other environment with the same robot, without shapes, and targets.
+
+    Args:
+        script: In the folder ``peers``; reads a file, prints a line when it is ready.
+        robot: The robot.
+        targets: What is wanted.
+        more: Further arrays for the file.
+
+    Returns:
+        The process; None, and a line on standard error, where there is no such
+        environment.
+    """
+    python = Path(os.environ.get("EQUIPOISE_PEERS", ".venv-peers/bin/python"))
+    if not python.is_file():
+        print(f"benchmarks: placo and pink are left out: no {python}", file=sys.stderr)
+        return None
     folder = Path(tempfile.mkdtemp(prefix="equipoise-peers-"))
     links = tuple(
         replace(link, collisions=(), visuals=()) for link in robot.description.links
@@ -98,16 +115,12 @@ def _start(python: Path, robot: eq.Robot, targets: ComTargets) -> subprocess.Pop
         left_link=robot.soles["left"].link,
         right_link=robot.soles["right"].link,
         base_link=robot.description.root,
-        tolerance=TOLERANCE,
         **feet,
+        **more,
     )
-    script = HERE / "peers" / "leg_peers.py"
-    process = subprocess.Popen(
-        [str(python), str(script), str(folder / "targets.npz")],
+    return subprocess.Popen(
+        [str(python), str(HERE / "peers" / script), str(folder / "targets.npz")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
-    process.stdout.readline()
-    return process

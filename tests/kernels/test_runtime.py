@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import warp as wp
 
@@ -147,3 +148,42 @@ def test_place_in_cache_does_not_depend_on_what_was_compiled(tmp_path: Path) -> 
         assert process.returncode == 0
     assert logs[0].startswith("compiling kernels")
     assert logs[1] == ""
+
+
+@wp.struct
+class Factors:
+    """A number and an array."""
+
+    first: wp.float64
+    numbers: wp.array[wp.float64]
+
+
+@wp.kernel(module="unique")
+def scaled_sum(
+    factors: Factors, rows: wp.array2d[wp.vec3d], total: wp.array[wp.float64]
+) -> None:
+    """Add products to a total."""
+    for row in range(rows.shape[1]):
+        total[0] = total[0] + factors.first * factors.numbers[row] * rows[0, row][2]
+
+
+@pytest.mark.parametrize("known", [runtime._CALLS_KNOWN, "no such version"])
+def test_a_recorded_launch_runs_again_and_again(known, monkeypatch):
+    """With arguments laid out once or by Warp: each run reads arrays as they are."""
+    monkeypatch.setattr(runtime, "_CALLS_KNOWN", known)
+    device = runtime.device_named("cpu")
+    memory, (rows, total) = runtime.adjoining(
+        wp.float64, (wp.vec3d, 2), (wp.float64, 1)
+    )
+    factors = Factors()
+    factors.first = 2.0
+    factors.numbers = wp.array([3.0, 5.0], dtype=wp.float64, device=device)
+    recorded = runtime.record(scaled_sum, 1, [factors, rows, total[0]], device)
+    assert (recorded.call == recorded.command.launch) == (known == "no such version")
+    memory[2] = 1.0
+    recorded.run()
+    assert memory[-1] == 6.0
+    memory[5] = 10.0
+    recorded.run()
+    assert memory[-1] == 112.0
+    assert np.array_equal(rows.numpy()[0, :, 2], [1.0, 10.0])

@@ -1,4 +1,4 @@
-"""Base, centre of mass and forces of the ground, from encoders, IMU and foot sensors."""
+"""Base, centre of mass and ground forces, from encoders, IMU and foot sensors."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ContactAidedEstimator(Estimator):
 
         from equipoise.kernels import estimation as kernels
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
 
         self.robot, self.period = robot, period
@@ -147,15 +147,19 @@ class ContactAidedEstimator(Estimator):
             state.rotations = memory(types.mat33, 1, kernels.ROTATIONS)
             state.contact = memory(scalar, 1, 2)
             state.deviation = memory(scalar, 1, count)
-            state.joint_velocity = memory(scalar, 1, count)
             state.body_rotations = memory(types.mat33, 1, number)
             state.body_origins = memory(types.vec3, 1, number)
             state.body_omegas = memory(types.vec3, 1, number)
             state.body_velocities = memory(types.vec3, 1, number)
-            measured = memory(scalar, 1, count + 18)
-            position, commanded = memory(scalar, 1, count), memory(scalar, 1, count)
-            told = memory(types.vec3, 1, kernels.TOLD)
-            told_rotations = memory(types.mat33, 1, kernels.TOLD_ROTATIONS)
+            self._given, (position, commanded, measured) = adjoining(
+                scalar, (scalar, count), (scalar, count), (scalar, count + 18)
+            )
+            self._found, (told, told_rotations, state.joint_velocity) = adjoining(
+                scalar,
+                (types.vec3, kernels.TOLD),
+                (types.mat33, kernels.TOLD_ROTATIONS),
+                (scalar, count),
+            )
             self._tick = record(
                 own.estimate,
                 1,
@@ -180,10 +184,6 @@ class ContactAidedEstimator(Estimator):
             state.contact.numpy()[0],
             state.deviation.numpy()[0],
         )
-        self._joint_velocity = state.joint_velocity.numpy()[0]
-        self._measured, self._position = measured.numpy()[0], position.numpy()[0]
-        self._commanded = commanded.numpy()[0]
-        self._told, self._told_rotations = told.numpy()[0], told_rotations.numpy()[0]
         self._soles = soles
 
     def reset(self, start: State) -> None:
@@ -206,36 +206,41 @@ class ContactAidedEstimator(Estimator):
 
     def estimate(self, measurement: Measurement, command: Command) -> Estimate:
         """Return the state now, an :class:`Estimate`."""
-        count, measured = self._count, self._measured
-        self._position[:] = measurement.position
-        measured[:count] = measurement.velocity
-        imu = measurement.imu
-        measured[count : count + 3] = imu.angular_velocity
-        measured[count + 3 : count + 6] = imu.specific_force
-        left, right = measurement.feet["left"], measurement.feet["right"]
-        measured[count + 6 : count + 9] = left.force
-        measured[count + 9 : count + 12] = left.torque
-        measured[count + 12 : count + 15] = right.force
-        measured[count + 15 :] = right.torque
-        self._commanded[:] = command.velocity
+        imu, feet = measurement.imu, measurement.feet
+        np.concatenate(
+            (
+                measurement.position,
+                command.velocity,
+                measurement.velocity,
+                imu.angular_velocity,
+                imu.specific_force,
+                *feet["left"],
+                *feet["right"],
+            ),
+            out=self._given,
+        )
         self._tick.run()
         return self._answer(measurement.time, measurement.position)
 
     def _answer(self, time: float, position: Array) -> Estimate:
-        kernels = self._kernels
-        told, rotations = self._told.copy(), self._told_rotations.copy()
-        rotation = rotations[0]
-        q = np.empty(self.robot.nq)
-        q[:3] = told[kernels.TOLD_POSITION]
-        q[3:7] = pin.Quaternion(rotation).coeffs()
-        if self._plain:
-            q[7:] = position
-        else:
+        kernels, vectors = self._kernels, 3 * self._kernels.TOLD
+        found = self._found.copy()
+        told = found[:vectors].reshape(-1, 3)
+        rotations = found[vectors : -self._count].reshape(-1, 3, 3)
+        rotation = rotations[kernels.TOLD_BASE]
+        state = np.concatenate(
+            (
+                told[kernels.TOLD_POSITION],
+                pin.Quaternion(rotation).coeffs(),
+                position,
+                told[kernels.TOLD_VELOCITY].dot(rotation),
+                told[kernels.TOLD_OMEGA],
+                found[-self._count :],
+            )
+        )
+        q, v = state[: 7 + self._count], state[7 + self._count :]
+        if not self._plain:
             q = configurations(self.robot, q[None, :7], position[None])[0]
-        v = np.empty(BASE_DOF + self._count)
-        v[:3] = told[kernels.TOLD_VELOCITY] @ rotation
-        v[3:6] = told[kernels.TOLD_OMEGA]
-        v[6:] = self._joint_velocity
         offset = told[kernels.TOLD_OFFSET]
         return Estimate(
             time,

@@ -1,4 +1,14 @@
-"""The stabiliser of position-controlled robots: DCM feedback through exact kinematics."""
+"""The stabiliser of position-controlled robots: DCM feedback through exact kinematics.
+
+It follows [Kajita2010] and [Caron2019] in what it feeds back, the divergent component
+of motion ξ = c + ċ/ω: the ZMP
+
+    p = p_plan + (1 + k) (ξ - ξ_plan),  within the soles,
+
+lets the error of ξ fall at the rate k ω. How servos are made to do that is explained in
+``docs/controllers.md``: joints are solved for the CoM that is measured, and the torques
+that move the ZMP are added to those of the plan.
+"""
 
 from __future__ import annotations
 
@@ -37,22 +47,32 @@ class StabiliserGains:
     """Numbers of a stabiliser; none depends on the robot.
 
     Attributes:
-        dcm: Gain of the DCM's error, over that which only keeps it: the error falls at
-            this many times the pendulum's ω.
+        dcm: k: errors of the DCM fall at this many times the pendulum's ω.
         zmp_rate: Rate at which torques are corrected by the measured ZMP [1/s].
         zmp_most: Largest such correction, as a fraction of the sole's length.
         com_rate: Rate at which the CoM that joints are solved for follows the one that
             is measured [1/s].
         follow_rate: Rate at which a sole on the ground is taken where it is measured
             [1/s].
-        follow_velocity: Fraction of its turning that the servos do not resist.
+        follow_turn: Fraction of the servos' damping against a sole's turn that is taken
+            away while it lies down on the ground.
+        follow_height: The same against its height.
+        tilt_rate: Rate at which the tilt of a sole that lies down is followed [1/s].
+        yaw_rate: Rate at which its turn about the vertical, a slip, is accepted [1/s].
+        press_error: It lies down if its centre of pressure is off by more than this
+            fraction of the way from its middle to its edge, freely at twice as much.
+        press_load: And if it carries this fraction of the weight.
         plan_rate: Rate at which the plan is shifted with the feet [1/s].
         relax: Time in which a swing foot goes back to its plan, over √(leg / g).
-        lowering: Speed at which a foot that finds no ground is lowered, over leg
-            lengths [1/s].
-        lowest: How far it is lowered at most, as a fraction of the leg.
-        margin: Part of a sole in which the ZMP is wanted.
-        damping: Of the least-squares solution for the joints.
+        lowering: Speed at which a foot that finds no ground is lowered, in legs a
+            second.
+        lowering_time: Time in which that speed is reached [s].
+        lowest: How far below the other foot it is lowered, as a fraction of the leg.
+        touch: A foot is on the ground if it carries this fraction of the weight.
+        sure_time: Time until that is believed [s].
+        margin: The ZMP is wanted in this part of the soles, as a fraction of the way
+            from the middle to the edge.
+        damping: Of the least squares for the joints, over the trace of their matrix.
     """
 
     dcm: float = 2.0
@@ -60,10 +80,12 @@ class StabiliserGains:
     zmp_most: float = 0.12
     com_rate: float = 25.0
     follow_rate: float = 66.0
-    follow_velocity: float = 0.98
+    follow_turn: float = 0.98
     follow_height: float = 0.9
     tilt_rate: float = 250.0
-    press_error: float = 0.15
+    yaw_rate: float = 2.0
+    press_error: float = 0.1
+    press_load: float = 0.1
     plan_rate: float = 33.0
     relax: float = 0.25
     lowering: float = 0.08
@@ -72,7 +94,7 @@ class StabiliserGains:
     touch: float = 0.08
     sure_time: float = 0.02
     margin: float = 0.95
-    damping: float = 1e-9
+    damping: float = 1e-6
 
 
 class Stabiliser(Controller[State]):
@@ -82,6 +104,11 @@ class Stabiliser(Controller[State]):
         robot: The robot as it is known.
         period: Time between two ticks [s].
         gains: Its numbers.
+
+    Attributes:
+        said: What it did last, rows as ``equipoise.kernels.stabiliser.types`` names
+            them (``SAID_…``): ZMP planned and wanted, DCM error, shift of the plan, CoM
+            that joints were solved for, errors and damping of that solution; (6, 3).
     """
 
     def __init__(
@@ -89,145 +116,71 @@ class Stabiliser(Controller[State]):
     ) -> None:
         import warp as wp
 
-        from equipoise.kernels import estimation, stabilising
+        from equipoise.kernels import estimation
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
+        from equipoise.kernels.stabiliser import types as names
+        from equipoise.kernels.stabiliser.tick import make_stabilise
 
         self.robot, self.period = robot, period
-        self.gains = gains = gains or StabiliserGains()
-        self._kernels = stabilising
+        self.gains = gains or StabiliserGains()
+        self._names = names
         device, scalar = device_named("cpu"), wp.float64
-        arrays, soles = skeleton_arrays(robot), sole_placements(robot)
-        freedom = leg_freedom(robot)
-        count, number = robot.nv - BASE_DOF, len(arrays.parent)
-        leg = max(robot.legs[side].length for side in SIDES)
-        sole = max(max(robot.soles[side].size) for side in SIDES)
-        chains = [[robot.joint_id(name) for name in freedom[s].moved] for s in SIDES]
-        most = max(map(len, chains))
-        joints = np.zeros((2, most), np.int32)
-        unknown = np.zeros(count, np.int32)
-        for row, chain, side in zip(joints, chains, SIDES, strict=True):
-            row[: len(chain)] = chain
-            for name in freedom[side].moved:
-                unknown[degree_of(robot, name)] = 1
-        below = arrays.mass.copy()
-        for body in range(number - 1, 0, -1):
-            below[arrays.parent[body]] += below[body]
-        lower, upper = _limits(robot)
-        corners = [_corners(robot.soles[side].polygon_in_sole) for side in SIDES]
-        padded = np.zeros((2, max(map(len, corners)), 3))
-        for row, points in zip(padded, corners, strict=True):
-            row[: len(points), :2] = points
-        middle = np.zeros((2, 3))
-        for row, points in zip(middle, corners, strict=True):
-            row[:2] = 0.5 * (points.min(axis=0) + points.max(axis=0))
-        upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
+        arrays = skeleton_arrays(robot)
+        count, bodies = robot.nv - BASE_DOF, len(arrays.parent)
         with lock:
-            types = make_skeleton(scalar)
-            own = stabilising.make_stabilising(scalar)
+            types, own = make_skeleton(scalar), names.make_types(scalar)
+            legs = _legs(robot, self.gains, period, own.Legs())
 
             def memory(dtype: Any, *shape: int) -> Any:
-                return wp.zeros(shape, dtype=dtype, device=device)
+                return wp.zeros((1, *shape), dtype=dtype, device=device)
 
-            def constant(values: Any, dtype: Any) -> Any:
-                return wp.array(
-                    np.ascontiguousarray(values), dtype=dtype, device=device
-                )
-
-            legs = own.Legs()
-            legs.period, legs.gravity = period, STANDARD_GRAVITY
-            legs.mass, legs.weight = robot.mass, robot.mass * STANDARD_GRAVITY
-            legs.dcm_gain, legs.zmp_rate = gains.dcm, gains.zmp_rate
-            legs.zmp_most = gains.zmp_most * sole
-            legs.com_rate, legs.follow_rate = gains.com_rate, gains.follow_rate
-            legs.follow_velocity = gains.follow_velocity
-            legs.follow_height = gains.follow_height
-            legs.tilt_rate = gains.tilt_rate
-            legs.press_error = gains.press_error
-            sizes = np.array([[*np.ptp(points, axis=0), 1.0] for points in corners])
-            legs.half_size = constant(0.5 * sizes, types.vec3)
-            legs.plan_rate = gains.plan_rate
-            legs.relax_rate = 1.0 / (gains.relax * math.sqrt(leg / STANDARD_GRAVITY))
-            legs.lowering_speed = gains.lowering * leg
-            legs.lowering_gain = 1.0 / gains.lowering_time
-            legs.lowest, legs.margin = gains.lowest * leg, gains.margin
-            legs.damping = gains.damping
-            legs.touch, legs.sure_rate = gains.touch, 1.0 / gains.sure_time
-            legs.upright = types.mat33(upright.ravel().tolist())
-            bodies = [soles[side][0] for side in SIDES]
-            poses = np.array([soles[side][1] for side in SIDES])
-            legs.foot = constant(np.array(bodies, np.int32), wp.int32)
-            legs.sole_rotation = constant(poses[:, :3, :3], types.mat33)
-            legs.sole_position = constant(poses[:, :3, 3], types.vec3)
-            legs.middle = constant(middle, types.vec3)
-            legs.corners = constant(padded, types.vec3)
-            counts = np.array([len(points) for points in corners], np.int32)
-            legs.corner_counts = constant(counts, wp.int32)
-            legs.joints = constant(joints, wp.int32)
-            lengths = np.array([len(chain) for chain in chains], np.int32)
-            legs.joint_counts = constant(lengths, wp.int32)
-            free = np.array([freedom[side].yaw_free for side in SIDES], np.int32)
-            legs.yaw_free = constant(free, wp.int32)
-            legs.unknown = constant(unknown, wp.int32)
-            legs.mass_below = constant(below, scalar)
-            legs.lower, legs.upper = constant(lower, scalar), constant(upper, scalar)
-            state = own.Stabiliser()
-            state.vectors = memory(types.vec3, 1, stabilising.VECTORS)
-            state.base = memory(types.mat33, 1, 1)
-            state.numbers = memory(scalar, 1, stabilising.NUMBERS)
-            state.joints = memory(scalar, 1, count)
-            state.body_rotations = memory(types.mat33, 1, number)
-            state.body_origins = memory(types.vec3, 1, number)
-            state.moments = memory(types.vec3, 1, number)
-            rows, columns = stabilising.MOST_ROWS, stabilising.MOST_UNKNOWNS + 2
-            state.rows = memory(scalar, 1, rows, columns)
-            state.normal = memory(scalar, 1, columns, columns)
-            state.corners = memory(types.vec3, 1, 2 * padded.shape[1])
-            told = memory(types.vec3, 1, estimation.TOLD)
-            told_rotations = memory(types.mat33, 1, estimation.TOLD_ROTATIONS)
-            wanted = memory(types.vec3, 1, stabilising.WANTED)
-            wanted_rotations = memory(types.mat33, 1, stabilising.WANTED_ROTATIONS)
-            supports = memory(wp.int32, 1)
-            wanted_joints = [memory(scalar, 1, count) for _ in range(3)]
-            commands = [memory(scalar, 1, count) for _ in range(3)]
-            said = memory(types.vec3, 1, stabilising.SAID)
-            self._tick = record(
-                own.stabilise,
-                1,
-                [
-                    upload_skeleton(arrays, scalar, device),
-                    legs,
-                    told,
-                    told_rotations,
-                    wanted,
-                    wanted_rotations,
-                    supports,
-                    *wanted_joints,
-                    state,
-                    *commands,
-                    said,
-                ],
-                device,
+            state, given, commanded = own.Memory(), own.Given(), own.Commanded()
+            state.vectors = memory(types.vec3, names.VECTORS)
+            state.base = memory(types.mat33, 2)
+            state.numbers = memory(scalar, names.NUMBERS)
+            state.joints = memory(scalar, count)
+            state.body_rotations = memory(types.mat33, bodies)
+            state.body_origins = memory(types.vec3, bodies)
+            state.moments = memory(types.vec3, bodies)
+            state.rows = memory(scalar, names.MOST_ROWS, names.MOST_UNKNOWNS + 2)
+            state.normal = memory(scalar, *[names.MOST_UNKNOWNS + 2] * 2)
+            state.corners = memory(types.vec3, 2 * legs.corners.shape[1])
+            self._given, parts = adjoining(
+                scalar,
+                (types.vec3, names.WANTED),
+                (types.mat33, names.WANTED_ROTATIONS),
+                *[(scalar, count)] * 3,
+                (types.vec3, estimation.TOLD),
+                (types.mat33, estimation.TOLD_ROTATIONS),
             )
+            given.wanted, given.wanted_rotations = parts[:2]
+            given.position, given.velocity, given.torque = parts[2:5]
+            given.told, given.told_rotations = parts[5:]
+            given.supports = wp.zeros(1, dtype=wp.int32, device=device)
+            commanded.position = memory(scalar, count)
+            commanded.velocity = memory(scalar, count)
+            commanded.torque = memory(scalar, count)
+            commanded.said = memory(types.vec3, names.SAID)
+            skeleton = upload_skeleton(arrays, scalar, device)
+            inputs = [skeleton, legs, given, state, commanded]
+            self._tick = record(make_stabilise(scalar), 1, inputs, device)
         self._vectors, self._base = state.vectors.numpy()[0], state.base.numpy()[0]
         self._numbers, self._joints = state.numbers.numpy()[0], state.joints.numpy()[0]
-        self._told, self._told_rotations = told.numpy()[0], told_rotations.numpy()[0]
-        self._wanted = wanted.numpy()[0]
-        self._wanted_rotations = wanted_rotations.numpy()[0]
-        self._supports = supports.numpy()
-        self._position, self._velocity, self._torque = (
-            joints.numpy()[0] for joints in wanted_joints
-        )
-        self._commands = [part.numpy()[0] for part in commands]
-        self.said: Array = said.numpy()[0]
+        self._supports = given.supports.numpy()
+        self._commands = [
+            part.numpy()[0]
+            for part in (commanded.position, commanded.velocity, commanded.torque)
+        ]
+        self.said: Array = commanded.said.numpy()[0]
 
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         rotation, position, joints = base_pose(self.robot, start.q)
         self._vectors[:] = self._numbers[:] = 0.0
-        self._vectors[self._kernels.BASE_POSITION] = position
-        self._base[0] = rotation
+        self._vectors[self._names.BASE_POSITION] = position
+        self._base[:] = rotation
         self._joints[:] = joints
 
     def control(self, known: State, target: Target) -> Command:
@@ -246,31 +199,128 @@ class Stabiliser(Controller[State]):
                 "ContactAidedEstimator with sensors"
             )
         soles, twists = target.soles, target.sole_twists
-        if target.com is None or soles is None or twists is None:
+        if (
+            target.com is None
+            or target.com_velocity is None
+            or target.com_acceleration is None
+            or target.zmp is None
+            or soles is None
+            or twists is None
+            or target.torso is None
+        ):
             raise EquipoiseError(
                 "the stabiliser needs a target with CoM, ZMP, soles and torso: a "
                 "motion, not joints alone"
             )
-        wanted, rotations = self._wanted, self._wanted_rotations
-        wanted[0] = target.com
-        wanted[1] = target.com_velocity
-        wanted[2] = target.com_acceleration
-        wanted[3] = target.zmp
-        for foot, side in enumerate(SIDES):
-            pose, twist = soles[side], twists[side]
-            rotations[foot] = pose[:3, :3]
-            wanted[4 + foot] = pose[:3, 3]
-            wanted[6 + foot] = twist[:3]
-            wanted[8 + foot] = twist[3:]
-        rotations[2] = target.torso
+        left, right = soles["left"], soles["right"]
+        left_twist, right_twist = twists["left"], twists["right"]
+        np.concatenate(
+            (
+                target.com,
+                target.com_velocity,
+                target.com_acceleration,
+                target.zmp,
+                left[:3, 3],
+                right[:3, 3],
+                left_twist[:3],
+                right_twist[:3],
+                left_twist[3:],
+                right_twist[3:],
+                left[:3, :3],
+                right[:3, :3],
+                target.torso,
+                target.position,
+                target.velocity,
+                target.torque,
+                known.told,
+                known.told_rotations,
+            ),
+            axis=None,
+            out=self._given,
+        )
         self._supports[0] = SUPPORTS.index(target.support or "both")
-        self._position[:] = target.position
-        self._velocity[:] = target.velocity
-        self._torque[:] = target.torque
-        self._told[:] = known.told
-        self._told_rotations[:] = known.told_rotations
         self._tick.run()
-        return Command(*(part.copy() for part in self._commands))
+        position, velocity, torque = self._commands
+        return Command(position.copy(), velocity.copy(), torque.copy())
+
+
+def _legs(robot: Robot, gains: StabiliserGains, period: float, legs: Any) -> Any:
+    """Fill in gains and the robot's legs and soles, as the kernel takes them."""
+    import warp as wp
+
+    from equipoise.kernels.runtime import device_named
+    from equipoise.kernels.skeleton import make_skeleton
+
+    device, scalar = device_named("cpu"), wp.float64
+    types = make_skeleton(scalar)
+
+    def constant(values: Any, dtype: Any) -> Any:
+        number = np.int32 if dtype is wp.int32 else np.float64
+        rows = np.ascontiguousarray(values, dtype=number)
+        return wp.array(rows, dtype=dtype, device=device)
+
+    length = max(robot.legs[side].length for side in SIDES)
+    legs.period, legs.gravity = period, STANDARD_GRAVITY
+    legs.mass, legs.weight = robot.mass, robot.mass * STANDARD_GRAVITY
+    for name in (
+        "zmp_rate",
+        "com_rate",
+        "follow_rate",
+        "follow_turn",
+        "follow_height",
+        "tilt_rate",
+        "yaw_rate",
+        "press_error",
+        "press_load",
+        "plan_rate",
+        "touch",
+        "margin",
+        "damping",
+    ):
+        setattr(legs, name, getattr(gains, name))
+    legs.dcm_gain = gains.dcm
+    sole = max(max(robot.soles[side].size) for side in SIDES)
+    legs.zmp_most = gains.zmp_most * sole
+    legs.relax_rate = 1.0 / (gains.relax * math.sqrt(length / STANDARD_GRAVITY))
+    legs.lowering_speed, legs.lowest = gains.lowering * length, gains.lowest * length
+    legs.lowering_gain = 1.0 / gains.lowering_time
+    legs.sure_rate = 1.0 / gains.sure_time
+    upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
+    legs.upright = types.mat33(upright.ravel().tolist())
+    soles = sole_placements(robot)
+    legs.foot = constant([soles[side][0] for side in SIDES], wp.int32)
+    poses = np.array([soles[side][1] for side in SIDES])
+    legs.sole_rotation = constant(poses[:, :3, :3], types.mat33)
+    legs.sole_position = constant(poses[:, :3, 3], types.vec3)
+    corners = [_corners(robot.soles[side].polygon_in_sole) for side in SIDES]
+    padded = np.zeros((2, max(map(len, corners)), 3))
+    middle, half_size = np.zeros((2, 3)), np.ones((2, 3))
+    for foot, points in enumerate(corners):
+        padded[foot, : len(points), :2] = points
+        middle[foot, :2] = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        half_size[foot, :2] = 0.5 * np.ptp(points, axis=0)
+    legs.corners = constant(padded, types.vec3)
+    legs.corner_counts = constant([len(points) for points in corners], wp.int32)
+    legs.middle = constant(middle, types.vec3)
+    legs.half_size = constant(np.maximum(half_size, 1e-3 * length), types.vec3)
+    freedom = leg_freedom(robot)
+    moved = [freedom[side].moved for side in SIDES]
+    joints = np.zeros((2, max(map(len, moved))), np.int32)
+    unknown = np.zeros(robot.nv - BASE_DOF, np.int32)
+    for row, names in zip(joints, moved, strict=True):
+        row[: len(names)] = [robot.joint_id(name) for name in names]
+        unknown[[degree_of(robot, name) for name in names]] = 1
+    legs.joints, legs.unknown = constant(joints, wp.int32), constant(unknown, wp.int32)
+    legs.joint_counts = constant([len(names) for names in moved], wp.int32)
+    legs.yaw_free = constant([freedom[side].yaw_free for side in SIDES], wp.int32)
+    arrays = skeleton_arrays(robot)
+    below = arrays.mass.copy()
+    for body in range(len(below) - 1, 0, -1):
+        below[arrays.parent[body]] += below[body]
+    legs.mass_below = constant(below, scalar)
+    lower, upper = _limits(robot)
+    legs.lower, legs.upper = constant(lower, scalar), constant(upper, scalar)
+    return legs
 
 
 def _limits(robot: Robot) -> tuple[Array, Array]:

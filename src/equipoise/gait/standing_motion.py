@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array, frozen_array
@@ -147,6 +148,29 @@ def held_com(robot: Robot, posture: Array) -> Array:
     if highest < centre[2]:
         centre[2] = math.floor(highest * HEIGHTS_PER_METRE) / HEIGHTS_PER_METRE
     return frozen_array(centre)
+
+
+def bent_stance(robot: Robot, posture: Array) -> Array:
+    """Return a posture with legs that are not straight, its CoM as in another or lower.
+
+    A straight leg cannot give way. Where legs cannot bend so, the posture is returned.
+
+    Args:
+        robot: The robot, on both feet.
+        posture: Configuration to begin with, shape (nq,).
+    """
+    centre = held_com(robot, posture)
+    if centre[2] >= com(robot, posture)[2]:
+        return posture
+    soles = [sole_pose(robot, posture, side) for side in SIDES]
+    # the torso as it is there, against that of standing
+    turned = [
+        pin.Quaternion(q[3:7]).toRotationMatrix() for q in (posture, robot.standing)
+    ]
+    left, right = soles
+    targets = com_targets(centre, left, right, turned[0] @ turned[1].T)
+    found = solve_com(robot, targets, posture=posture)
+    return np.array(found.q[0]) if found.converged[0] else posture
 
 
 def embed(

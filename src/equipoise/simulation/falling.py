@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,16 +35,25 @@ def time_of_fall(world: World, start: Array, time: Array, q: Array) -> float | N
         time: Times [s], shape (n,).
         q: Configurations, shape (n, nq).
     """
-    fallen = np.flatnonzero(has_fallen(world, start, q))
+    fallen = np.flatnonzero(fall_test(world, start)(q))
     return float(time[fallen[0]]) if len(fallen) else None
 
 
-def has_fallen(world: World, start: Array, q: Array) -> NDArray[np.bool_]:
-    """Return whether a robot lies, in configurations (…, nq); shape (…)."""
-    low = com_height(world, q) < FALLEN_HEIGHT * com_height(world, start)
-    cosine = vertical_in_base(q[..., 3:7]) @ vertical_in_base(start[3:7])
-    tilt = np.arccos(np.clip(cosine, -1.0, 1.0))
-    return np.asarray(low | (tilt > FALLEN_TILT))
+def fall_test(world: World, start: Array) -> Callable[[Array], NDArray[np.bool_]]:
+    """Return what says whether a robot lies, in configurations (…, nq); shape (…).
+
+    Args:
+        world: The robot and what it stands on.
+        start: Configuration in which it stood, shape (nq,).
+    """
+    lowest = FALLEN_HEIGHT * com_height(world, start)
+    up = vertical_in_base(start[3:7])
+
+    def lies(q: Array) -> NDArray[np.bool_]:
+        tilt = np.arccos(np.clip(vertical_in_base(q[..., 3:7]) @ up, -1.0, 1.0))
+        return np.asarray((com_height(world, q) < lowest) | (tilt > FALLEN_TILT))
+
+    return lies
 
 
 def com_height(world: World, q: Array) -> Array:
@@ -55,9 +65,9 @@ def com_height(world: World, q: Array) -> Array:
 
 def vertical_in_base(xyzw: Array) -> Array:
     """Return the world's z-axis in axes turned by quaternions (…, 4), shape (…, 3)."""
-    x, y, z, w = np.moveaxis(xyzw, -1, 0)
+    x, y, z, w = (xyzw[..., part] for part in range(4))
     row = [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]
-    return np.moveaxis(np.array(row), 0, -1)
+    return np.stack(row, axis=-1)
 
 
 # A robot that is tilted by less [rad], and higher than this fraction of its height at

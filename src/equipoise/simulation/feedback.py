@@ -13,9 +13,9 @@ from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
 from equipoise.simulation.world import World
 
-# Standard deviations of the sensors and their delay [s]: encoders [rad or m], gyroscope
-# [rad/s], accelerometer [m/s²], forces as a fraction of the weight; torques have the
-# noise of that force at the end of the sole.
+# Standard deviations of the sensors, and their delay [s]: encoders [rad or m],
+# gyroscope [rad/s], accelerometer [m/s²], forces as a fraction of the weight; torques
+# have the noise of that force at the end of the sole.
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
 

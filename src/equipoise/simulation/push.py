@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.gait.standing import standing_reference
+from equipoise.gait.standing_motion import bent_stance
 from equipoise.kinematics.com import com, com_velocity
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.support import distance_to_edge, support_polygon
@@ -157,12 +158,17 @@ def theoretical_limit(
     """
     world = trial_world(robot)
     if q is None:
-        q = stance_on(world.terrain, world.robot)
+        q = pushed_stance(world)
     corners = support_polygon(world.robot, q, tuple(world.robot.soles))
     centre = np.asarray(com(world.robot, q))
     distance = distance_to_edge(np.asarray(corners), centre[:2], direction)
     omega = math.sqrt(world.gravity / float(com_height(world, q)))
     return impulse_limit(world.robot.mass, omega, distance, duration)
+
+
+def pushed_stance(world: World) -> Array:
+    """Return the posture in which a robot is pushed: standing, legs not straight."""
+    return bent_stance(world.robot, stance_on(world.terrain, world.robot))
 
 
 def push(
@@ -222,7 +228,7 @@ def push(
         )
     towards = direction + math.pi if pull else direction
     world = trial_world(robot, terrain)
-    q = stance_on(world.terrain, world.robot)
+    q = pushed_stance(world)
     pushed = horizontal_push(world.robot, impulse, towards, PUSH_START, link=link)
     world = replace(world, pushes=(*world.pushes, pushed))
     known = model or world.robot

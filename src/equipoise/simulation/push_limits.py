@@ -17,8 +17,13 @@ from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.feedback import balance_feedback
-from equipoise.simulation.push import CONDITIONS, degrees, push, theoretical_limit
-from equipoise.simulation.start import stance_on
+from equipoise.simulation.push import (
+    CONDITIONS,
+    degrees,
+    push,
+    pushed_stance,
+    theoretical_limit,
+)
 from equipoise.simulation.summary import versions
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.world import PUSH_DURATION, World
@@ -113,7 +118,7 @@ def find_push_limits(
         EquipoiseError: As :func:`~equipoise.simulation.push.push`.
     """
     world = trial_world(robot, terrain)
-    q = stance_on(world.terrain, world.robot)
+    q = pushed_stance(world)
     wanted = equal_directions(DIRECTIONS) if directions is None else tuple(directions)
     how = _with_feedback(world, how)
     limits: list[PushLimit] = []
@@ -208,7 +213,7 @@ def push_around(
 
 def theoretical_curve(world: World) -> list[list[float]]:
     """Return J* all around a robot: direction [degrees] and impulse [N s], in pairs."""
-    q = stance_on(world.terrain, world.robot)
+    q = pushed_stance(world)
     robot = world.robot
     corners = np.asarray(support_polygon(robot, q, tuple(robot.soles)))
     x, y = (corners - np.asarray(com(robot, q))[:2]).T
@@ -232,7 +237,7 @@ def pushes_summary(
         rows: A limit for each direction, or the run of one push in each.
         open_loop: Limits without feedback, in the same directions.
     """
-    q = stance_on(world.terrain, world.robot)
+    q = pushed_stance(world)
     limits = [row for row in rows if isinstance(row, PushLimit)]
     directions = [
         row.as_dict() if isinstance(row, PushLimit) else _run_row(row) for row in rows

@@ -188,8 +188,9 @@ class SensorSuite:
             return np.zeros_like(position)
         moved = position - self._last_position
         circles = self._truth.circles
-        turned = moved[circles]
-        moved[circles] = np.arctan2(np.sin(turned), np.cos(turned))
+        if len(circles):
+            turned = moved[circles]
+            moved[circles] = np.arctan2(np.sin(turned), np.cos(turned))
         return np.asarray(moved / passed)
 
 

@@ -17,7 +17,7 @@ from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuator_use import actuator_use
 from equipoise.simulation.engine import Engine
-from equipoise.simulation.falling import has_fallen, time_of_fall
+from equipoise.simulation.falling import fall_test, time_of_fall
 from equipoise.simulation.loop import WHOLE, ControlLoop, Periods, whole_steps
 from equipoise.simulation.recorder import make_run
 from equipoise.simulation.sensors import SensorSuite
@@ -193,7 +193,7 @@ class _Watch:
     def __init__(
         self, world: World, upright: Array, progress: Callable[[float], None] | None
     ) -> None:
-        self._world, self._upright, self._progress = world, upright, progress
+        self._lies, self._progress = fall_test(world, upright), progress
         self._next_look = WATCH_PERIOD
         self._fell_at: float | None = None
 
@@ -204,6 +204,6 @@ class _Watch:
         self._next_look = state.time + WATCH_PERIOD
         if self._progress is not None:
             self._progress(state.time)
-        if self._fell_at is None and has_fallen(self._world, self._upright, state.q):
+        if self._fell_at is None and self._lies(state.q):
             self._fell_at = state.time
         return self._fell_at is not None and state.time >= self._fell_at + AFTER_FALL

@@ -1,0 +1,1 @@
+"""One tick of the stabiliser, compiled: soles, ZMP, joints, torques."""
