@@ -21,6 +21,7 @@ from equipoise.simulation.world import World
 # A walk is recorded this often [s].
 WALK_PERIOD = 5e-3
 OPEN_LOOP = "open loop"
+FLAT_FEET = "open loop: heels rise in this walk; feedback is for feet that stand flat"
 LOOPS: dict[Knowledge, str] = {
     "none": OPEN_LOOP,
     "sensors": "with sensors and feedback",
@@ -37,12 +38,14 @@ class ClosedLoop:
         knowledge: What the feedback knows.
         words: How it is controlled, for a sentence.
         estimator: The estimator, if there is one, watched.
+        notices: Why it is not as asked for.
     """
 
     blocks: dict[str, Any]
     knowledge: Knowledge = "none"
     words: str = OPEN_LOOP
     estimator: WatchedEstimator | None = None
+    notices: tuple[str, ...] = ()
 
 
 def closed_loop(
@@ -54,10 +57,13 @@ def closed_loop(
     true_state: bool,
     seed: int,
     dt: float,
+    on_toes: bool = False,
 ) -> ClosedLoop:
     """Return how a walk is controlled.
 
-    Our feedback is for servos; joints that follow exactly are left to do so.
+    Our feedback is for servos; joints that follow exactly are left to do so. It is for
+    feet that stand flat, too: where heels rise the walk is open loop unless the true
+    state is asked for.
 
     Args:
         world: The robot as it is.
@@ -67,6 +73,7 @@ def closed_loop(
         true_state: Whether ours measures without noise and delay.
         seed: Seed of its noise.
         dt: Time step [s]; the control period is a whole number of these.
+        on_toes: Whether feet stand on their toes at times.
 
     Raises:
         EquipoiseError: If what is asked for contradicts itself.
@@ -79,6 +86,8 @@ def closed_loop(
     if true_state and not ours:
         what = "feedback=True" if servos else "servo actuators"
         raise EquipoiseError(f"true_state is for feedback of ours: {what}")
+    if ours and on_toes and not true_state:
+        return ClosedLoop({}, notices=(FLAT_FEET,))
     closed = feedback if isinstance(feedback, Feedback) else None
     if ours:
         period = dt * max(round(PERIOD / dt), 1)

@@ -59,7 +59,8 @@ def walk(
         feedback: Whether there is feedback
             (:func:`~equipoise.simulation.feedback.balance_feedback`), or one of your
             own. Without it, and for ideal joints, the walk is open loop: servos with
-            feed-forward torques.
+            feed-forward torques. So it is where heels rise, with a notice: ours is for
+            feet that stand flat.
         true_state: Whether ours is shown the true state, not sensors.
         seed: Seed of the noise of our sensors.
         controller: What is done about the motion instead of our feedback; it is asked
@@ -95,7 +96,7 @@ def walk(
         raise EquipoiseError(
             f"the motion was solved for {plan.robot.name}, not for {robot.name}"
         )
-    ground = world.terrain
+    ground, numbers = world.terrain, plan.gait.parameters
     if unknown_terrain is not None:
         world = replace(world, terrain=unknown_terrain)
     loop = closed_loop(
@@ -106,6 +107,7 @@ def walk(
         true_state=true_state,
         seed=seed,
         dt=dt,
+        on_toes=max(numbers.heel_off, numbers.toe_first) > 0.0,
     )
     circumstances = Circumstances(world, ground, known, loop)
 
