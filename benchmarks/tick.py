@@ -33,7 +33,7 @@ from benchmarks.legs import PEERS, start_peers
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import SIDES
 from equipoise.control.signals import Command, Measurement, State, Target
-from equipoise.kernels import stabilising as kernels
+from equipoise.kernels.stabiliser import types as kernels
 from equipoise.kinematics.com_targets import com_targets
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.joint_coordinates import degree_names

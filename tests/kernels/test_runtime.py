@@ -167,10 +167,10 @@ def scaled_sum(
         total[0] = total[0] + factors.first * factors.numbers[row] * rows[0, row][2]
 
 
-@pytest.mark.parametrize("known", [runtime._CALLS_KNOWN, "no such version"])
+@pytest.mark.parametrize("known", [runtime.CALLS_KNOWN, "no such version"])
 def test_a_recorded_launch_runs_again_and_again(known, monkeypatch):
     """With arguments laid out once or by Warp: each run reads arrays as they are."""
-    monkeypatch.setattr(runtime, "_CALLS_KNOWN", known)
+    monkeypatch.setattr(runtime, "CALLS_KNOWN", known)
     device = runtime.device_named("cpu")
     memory, (rows, total) = runtime.adjoining(
         wp.float64, (wp.vec3d, 2), (wp.float64, 1)

@@ -12,7 +12,6 @@ from equipoise.arrays import Array
 from equipoise.balance.skeleton import (
     BASE_DOF,
     SIDES,
-    base_pose,
     skeleton_arrays,
     sole_placements,
 )
@@ -33,7 +32,10 @@ class EstimatorRates:
         heading: Feet that do not turn, over the gyroscope.
         anchor: A foot that carries little is where it is measured.
         velocity: Joint velocities that differ from those commanded.
-        offset: The line of the ground's force, for the offset of the CoM.
+        offset: How the CoM accelerates away from the ZMP, for its offset; faster in the
+            first seconds, as the mean since the start.
+        bias: Feet that carry and seem to turn, for the bias of the gyroscope; likewise,
+            and 0 for none.
     """
 
     position: float = 20.0
@@ -41,7 +43,8 @@ class EstimatorRates:
     heading: float = 1.0
     anchor: float = 2.0
     velocity: float = 60.0
-    offset: float = 0.5
+    offset: float = 0.2
+    bias: float = 0.05
 
 
 # A foot touches the ground above this fraction of the weight, and no longer below that.
@@ -58,6 +61,7 @@ class Estimate(State):
         com_offset: What the true centre of mass is off it, horizontally [m], (2,).
         mass_ratio: The robot's mass over the model's.
         zmp: Measured zero-moment point [m], shape (3,).
+        gyroscope_bias: In the axes of the body that carries the IMU [rad/s], (3,).
         told: All of it as the kernels of the stabiliser take it.
         told_rotations: And its rotations.
     """
@@ -67,6 +71,7 @@ class Estimate(State):
     com_offset: Array = field(default_factory=lambda: UNKNOWN)
     mass_ratio: float = 1.0
     zmp: Array = field(default_factory=lambda: UNKNOWN)
+    gyroscope_bias: Array = field(default_factory=lambda: UNKNOWN)
     told: Array = field(default_factory=lambda: UNKNOWN)
     told_rotations: Array = field(default_factory=lambda: UNKNOWN)
 
@@ -85,7 +90,13 @@ class ContactAidedEstimator(Estimator):
         rates: How fast to believe what.
         feet_at: Where the foot sensors are, as in
             :class:`~equipoise.simulation.sensors.FootSensors`.
-        transform_imu_to_base: Pose of the IMU on the base, shape (4, 4).
+        imu_frame: Link, joint or fixed frame that carries the IMU, as in
+            :class:`~equipoise.simulation.sensors.Imu`.
+        transform_imu_to_frame: Pose of the IMU there, shape (4, 4).
+
+    Raises:
+        EquipoiseError: If a sole is missing.
+        NameNotFoundError: If there is no such frame.
     """
 
     def __init__(
@@ -95,7 +106,8 @@ class ContactAidedEstimator(Estimator):
         rates: EstimatorRates | None = None,
         *,
         feet_at: Literal["ankle", "sole"] = "ankle",
-        transform_imu_to_base: Array | None = None,
+        imu_frame: str = "base_link",
+        transform_imu_to_frame: Array | None = None,
     ) -> None:
         import warp as wp
 
@@ -108,7 +120,11 @@ class ContactAidedEstimator(Estimator):
         rates = rates or EstimatorRates()
         device, scalar = device_named("cpu"), wp.float64
         arrays, soles = skeleton_arrays(robot), sole_placements(robot)
-        imu = np.eye(4) if transform_imu_to_base is None else transform_imu_to_base
+        frame = robot.model.frames[robot.frame_id(imu_frame)]
+        pose = np.eye(4) if transform_imu_to_frame is None else transform_imu_to_frame
+        imu = np.array(frame.placement.homogeneous) @ pose
+        self._carrier, self._imu = int(frame.parentJoint), imu
+        path = [body for body in robot.model.supports[self._carrier] if body > 1]
         count = robot.nv - BASE_DOF
         self._count = count
         # a number for each joint, none of them a circle or a ball
@@ -134,6 +150,9 @@ class ContactAidedEstimator(Estimator):
             sensing.at_sole = int(feet_at == "sole")
             sensing.imu_rotation = types.mat33(imu[:3, :3].ravel().tolist())
             sensing.imu_position = types.vec3(imu[:3, 3].tolist())
+            sensing.path = constant(np.array(path or [0], np.int32), wp.int32)
+            sensing.path_length = len(path)
+            sensing.bias_rate = rates.bias
             bodies = [soles[side][0] for side in SIDES]
             poses = np.array([soles[side][1] for side in SIDES])
             masses, levers = zip(*(_foot(robot, body) for body in bodies), strict=True)
@@ -145,7 +164,7 @@ class ContactAidedEstimator(Estimator):
             state, number = own.Estimation(), len(arrays.parent)
             state.vectors = memory(types.vec3, 1, kernels.VECTORS)
             state.rotations = memory(types.mat33, 1, kernels.ROTATIONS)
-            state.contact = memory(scalar, 1, 2)
+            state.contact = memory(scalar, 1, 4)
             state.deviation = memory(scalar, 1, count)
             state.body_rotations = memory(types.mat33, 1, number)
             state.body_origins = memory(types.vec3, 1, number)
@@ -189,19 +208,19 @@ class ContactAidedEstimator(Estimator):
     def reset(self, start: State) -> None:
         """Begin where the robot stands, both feet on the ground."""
         kernels, robot = self._kernels, self.robot
-        rotation, position, _ = base_pose(robot, start.q)
-        self._vectors[:] = 0.0
-        self._vectors[kernels.POSITION] = position
-        self._vectors[kernels.OFFSET, 2] = 1.0
-        self._rotations[kernels.BASE] = rotation
         pin.forwardKinematics(robot.model, robot.data, start.q)
+        carrier = np.array(robot.data.oMi[self._carrier].homogeneous)
+        self._vectors[:] = 0.0
+        self._vectors[kernels.POSITION] = (carrier @ self._imu)[:3, 3]
+        self._vectors[kernels.OFFSET, 2] = 1.0
+        self._rotations[kernels.CARRIER] = carrier[:3, :3]
         for foot, side in enumerate(SIDES):
             body, pose = self._soles[side]
             sole = np.array(robot.data.oMi[body].homogeneous) @ pose
             self._vectors[kernels.ANCHORS + foot] = sole[:3, 3]
             self._rotations[kernels.FEET + foot] = sole[:3, :3]
             self._rotations[kernels.HEADINGS + foot] = sole[:3, :3]
-        self._contact[:] = 1.0
+        self._contact[:] = 1.0, 1.0, 0.0, 0.0
         self._deviation[:] = 0.0
 
     def estimate(self, measurement: Measurement, command: Command) -> Estimate:
@@ -251,6 +270,7 @@ class ContactAidedEstimator(Estimator):
             com_offset=offset[:2],
             mass_ratio=offset[2],
             zmp=told[kernels.TOLD_ZMP],
+            gyroscope_bias=told[kernels.TOLD_BIAS],
             told=told,
             told_rotations=rotations,
         )

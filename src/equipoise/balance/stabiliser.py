@@ -71,7 +71,9 @@ class StabiliserGains:
         touch: A foot is on the ground if it carries this fraction of the weight.
         sure_time: Time until that is believed [s].
         margin: The ZMP is wanted in this part of the soles, as a fraction of the way
-            from the middle to the edge.
+            from the middle to the edge; on one corner a foot pivots.
+        edge: And in this part if the DCM would be lost otherwise.
+        keep: It would be if the ZMP were not this fraction of its error beyond it.
         damping: Of the least squares for the joints, over the trace of their matrix.
     """
 
@@ -93,7 +95,9 @@ class StabiliserGains:
     lowest: float = 0.03
     touch: float = 0.08
     sure_time: float = 0.02
-    margin: float = 0.95
+    margin: float = 0.8
+    edge: float = 0.97
+    keep: float = 0.4
     damping: float = 1e-6
 
 
@@ -108,7 +112,8 @@ class Stabiliser(Controller[State]):
     Attributes:
         said: What it did last, rows as ``equipoise.kernels.stabiliser.types`` names
             them (``SAID_…``): ZMP planned and wanted, DCM error, shift of the plan, CoM
-            that joints were solved for, errors and damping of that solution; (6, 3).
+            and its velocity that joints were solved for, errors and damping of that
+            solution; shape (7, 3).
     """
 
     def __init__(
@@ -145,7 +150,7 @@ class Stabiliser(Controller[State]):
             state.body_origins = memory(types.vec3, bodies)
             state.moments = memory(types.vec3, bodies)
             state.rows = memory(scalar, names.MOST_ROWS, names.MOST_UNKNOWNS + 2)
-            state.normal = memory(scalar, *[names.MOST_UNKNOWNS + 2] * 2)
+            state.solution = memory(scalar, names.MOST_UNKNOWNS, 2)
             state.corners = memory(types.vec3, 2 * legs.corners.shape[1])
             self._given, parts = adjoining(
                 scalar,
@@ -275,6 +280,8 @@ def _legs(robot: Robot, gains: StabiliserGains, period: float, legs: Any) -> Any
         "plan_rate",
         "touch",
         "margin",
+        "edge",
+        "keep",
         "damping",
     ):
         setattr(legs, name, getattr(gains, name))

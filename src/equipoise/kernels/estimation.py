@@ -1,8 +1,10 @@
 """One tick of the contact-aided estimator: base, CoM, foot forces, CoM offset.
 
-The base is carried on by gyroscope and accelerometer and drawn back to where the feet
+The IMU is carried on by gyroscope and accelerometer and drawn back to where the feet
 that carry say it is; what is left over tilts the attitude. A foot stays where it came
-to the ground, and turns about its centre of pressure if it rocks.
+to the ground, and turns about its centre of pressure if it rocks. Feet that carry and
+seem to turn slowly and for long tell the bias of the gyroscope. The base is where the
+joints between it and the IMU say.
 """
 
 # Kernel bodies are in Warp's own language, which mypy misreads.
@@ -17,12 +19,24 @@ from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.skeleton import make_skeleton
 
-# Rows of the estimator's memory: vectors, then rotations.
-POSITION, VELOCITY, OFFSET, ANCHORS, VECTORS = 0, 1, 2, 3, 5
-BASE, FEET, HEADINGS, ROTATIONS = 0, 1, 3, 5
+# Rows of the estimator's memory: vectors, then rotations. Position and velocity are
+# those of the IMU, the first rotation is that of the body which carries it; the last
+# vector is the last velocity of the CoM.
+POSITION, VELOCITY, OFFSET, ANCHORS, BIAS, TURNS, MOVED, VECTORS = (
+    0,
+    1,
+    2,
+    3,
+    5,
+    6,
+    8,
+    9,
+)
+CARRIER, FEET, HEADINGS, ROTATIONS = 0, 1, 3, 5
 # What it tells, as vectors: position, velocity of the base and its angular velocity (in
 # its own axes); CoM and its velocity; offset of the CoM; for each foot its force, its
-# centre of pressure, where its sole is; (left, right foot in contact, mass ratio); ZMP.
+# centre of pressure, where its sole is; (left, right foot in contact, load); ZMP; bias
+# of the gyroscope in the axes of the body that carries it.
 (
     TOLD_POSITION,
     TOLD_VELOCITY,
@@ -32,7 +46,14 @@ BASE, FEET, HEADINGS, ROTATIONS = 0, 1, 3, 5
     TOLD_OFFSET,
     TOLD_FORCE,
 ) = range(7)
-TOLD_PRESSURE, TOLD_SOLE, TOLD_CONTACT, TOLD_ZMP, TOLD = 8, 10, 12, 13, 14
+TOLD_PRESSURE, TOLD_SOLE, TOLD_CONTACT, TOLD_ZMP, TOLD_BIAS, TOLD = (
+    8,
+    10,
+    12,
+    13,
+    14,
+    15,
+)
 # And as rotations: base, left and right sole.
 TOLD_BASE, TOLD_SOLES, TOLD_ROTATIONS = 0, 1, 3
 
@@ -47,6 +68,11 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
     damping = scalar(1.4)
     full_load = scalar(0.5)
     pressed = scalar(0.05)
+    # a foot that turns faster than this rocks, at last and more at first [rad/s], by a
+    # low pass of this rate [1/s]
+    rocking, unsure, steady = scalar(0.005), scalar(0.04), scalar(10.0)
+    # the first time constant of the gyroscope's bias [s]
+    soon = scalar(0.2)
 
     @wp.struct
     class Sensing:
@@ -61,12 +87,18 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         # rate of the low pass on joint velocities, and on the offset of the CoM [1/s]
         velocity_rate: scalar
         offset_rate: scalar
+        # least rate at which feet that do not turn correct the gyroscope [1/s]
+        bias_rate: scalar
         # a foot comes into contact above, and loses it below, these fractions
         touch: scalar
         lift: scalar
         at_sole: int
+        # pose of the IMU in the body that carries it, and bodies from the base's on to
+        # that one
         imu_rotation: mat33
         imu_position: vec3
+        path: wp.array[int]
+        path_length: int
         foot: wp.array[int]
         sole_rotation: wp.array[mat33]
         sole_position: wp.array[vec3]
@@ -77,6 +109,8 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
     class Estimation:
         vectors: wp.array2d[vec3]
         rotations: wp.array2d[mat33]
+        # of left and right foot; for how long they have told of the gyroscope, and of
+        # the offset of the CoM [s]
         contact: wp.array2d[scalar]
         # deviation of joint velocities from those commanded
         deviation: wp.array2d[scalar]
@@ -89,6 +123,43 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
     @wp.func
     def read(row: wp.array[scalar], at: int) -> vec3:
         return vec3(row[at], row[at + 1], row[at + 2])
+
+    @wp.func
+    def imu_in_base(
+        skeleton: Skeleton,
+        sensing: Sensing,
+        t: int,
+        joints: wp.array2d[scalar],
+        rates: wp.array2d[scalar],
+    ) -> tuple[mat33, vec3, vec3, vec3]:
+        """Rotation of the IMU's body and place of the IMU in the base, and their rates.
+
+        The angular velocity is that relative to the base, all in axes of the base.
+        """
+        rotation = wp.identity(n=3, dtype=scalar)
+        origin = vec3(zero, zero, zero)
+        turns = vec3(zero, zero, zero)
+        moves = vec3(zero, zero, zero)
+        for k in range(sensing.path_length):
+            body = sensing.path[k]
+            arm = rotation @ skeleton.translation[body]
+            rotation = rotation @ skeleton.rotation[body]
+            degree = skeleton.degree[body]
+            if degree >= 0:
+                axis = skeleton.axis[body]
+                along = rotation @ axis
+                if skeleton.slides[body] == 1:
+                    arm = arm + joints[t, degree] * along
+                    moves = moves + wp.cross(turns, arm) + rates[t, degree] * along
+                else:
+                    moves = moves + wp.cross(turns, arm)
+                    turns = turns + rates[t, degree] * along
+                    rotation = rotation @ rotation_of(joints[t, degree] * axis)
+            else:
+                moves = moves + wp.cross(turns, arm)
+            origin = origin + arm
+        arm = rotation @ sensing.imu_position
+        return rotation, origin + arm, turns, moves + wp.cross(turns, arm)
 
     @wp.func
     def com_velocity(
@@ -145,17 +216,23 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
                 off - own.deviation[t, j]
             )
             own.joint_velocity[t, j] = commanded_velocity[t, j] + own.deviation[t, j]
-        # the base, carried on by the IMU
-        omega = sensing.imu_rotation @ read(z, joints)
+        # the IMU carries itself on, in the axes of its body
+        felt = sensing.imu_rotation @ read(z, joints) - own.vectors[t, BIAS]
         force = sensing.imu_rotation @ read(z, joints + 3)
-        rotation = own.rotations[t, BASE] @ rotation_of(dt * omega)
-        swing = wp.cross(omega, wp.cross(omega, sensing.imu_position))
-        acceleration = rotation @ (force - swing) - sensing.gravity * up
-        velocity = own.vectors[t, VELOCITY]
-        place_now = (
-            own.vectors[t, POSITION] + dt * velocity + half * dt * dt * acceleration
+        carrier = own.rotations[t, CARRIER] @ rotation_of(dt * felt)
+        acceleration = carrier @ force - sensing.gravity * up
+        imu_velocity = own.vectors[t, VELOCITY]
+        imu_place = (
+            own.vectors[t, POSITION] + dt * imu_velocity + half * dt * dt * acceleration
         )
-        velocity = velocity + dt * acceleration
+        imu_velocity = imu_velocity + dt * acceleration
+        # and the base with it
+        in_base, reach, turning, moving_imu = imu_in_base(
+            skeleton, sensing, t, position, own.joint_velocity
+        )
+        rotation = carrier @ wp.transpose(in_base)
+        omega = in_base @ felt - turning
+        place_now = imu_place - rotation @ reach
         place(
             skeleton,
             t,
@@ -235,15 +312,18 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         rate = sensing.position_rate
         shift = damping * rate * dt * error
         place_now = place_now + shift
-        velocity = velocity + rate * rate * dt * error
+        imu_velocity = imu_velocity + rate * rate * dt * error
         tilt = (sensing.tilt_rate * dt * rate * rate / sensing.gravity) * wp.cross(
             up, error
         )
         tilt[2] = sensing.heading_rate * dt * turn
-        rotation = rotation_of(tilt) @ rotation
-        own.vectors[t, POSITION] = place_now
-        own.vectors[t, VELOCITY] = velocity
-        own.rotations[t, BASE] = rotation
+        correction = rotation_of(tilt)
+        rotation = correction @ rotation
+        carrier = correction @ carrier
+        own.vectors[t, POSITION] = imu_place + shift
+        own.vectors[t, VELOCITY] = imu_velocity
+        own.rotations[t, CARRIER] = carrier
+        velocity = imu_velocity - rotation @ (wp.cross(omega, reach) + moving_imu)
         # what the correction moves, it moves rigidly, but for the little tilt
         centre = vec3(zero, zero, zero)
         for body in range(1, skeleton.bodies):
@@ -255,7 +335,33 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         for foot in range(2):
             told[t, TOLD_SOLE + foot] = told[t, TOLD_SOLE + foot] + shift
             told[t, TOLD_PRESSURE + foot] = told[t, TOLD_PRESSURE + foot] + shift
-        # the line of the ground's force passes through the true CoM, on average
+        # feet that carry do not turn on average: what they seem to is bias
+        seen = own.contact[t, 2]
+        scale = rocking + unsure * soon / (soon + seen)
+        believed = zero
+        seems = vec3(zero, zero, zero)
+        for foot in range(2):
+            turns = vec3(zero, zero, zero)
+            if own.contact[t, foot] > half:
+                turns = own.vectors[t, TURNS + foot]
+                turns = turns + (dt * steady) * (
+                    own.body_omegas[t, sensing.foot[foot]] - turns
+                )
+                fraction = wp.max(told[t, TOLD_FORCE + foot][2], zero) / both
+                speed = wp.length(turns) / scale
+                weight_of = fraction / (one + speed * speed)
+                believed = believed + weight_of
+                seems = seems + weight_of * turns
+            own.vectors[t, TURNS + foot] = turns
+        # their mean, that forgets what is long ago
+        gain = dt * wp.max(sensing.bias_rate, one / (soon + seen))
+        if sensing.bias_rate == zero:
+            gain = zero
+        bias = own.vectors[t, BIAS] + gain * (wp.transpose(carrier) @ seems)
+        own.vectors[t, BIAS] = bias
+        own.contact[t, 2] = seen + dt * believed
+        # the CoM accelerates away from the ZMP by g / h times its distance: what is
+        # left of that on average is its offset
         offset = own.vectors[t, OFFSET]
         yaw = wp.atan2(rotation[1, 0], rotation[0, 0])
         c = wp.cos(yaw)
@@ -263,16 +369,20 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         zmp = vec3(centre[0], centre[1], zero)
         if load > full_load * sensing.weight:
             zmp = pressure / load + shift
-            height = (centre[2] - zmp[2]) / total[2]
-            dx = zmp[0] + height * total[0] - centre[0]
-            dy = zmp[1] + height * total[1] - centre[1]
-            gain = dt * sensing.offset_rate
+            believe = wp.max(sensing.offset_rate, one / (one + own.contact[t, 3]))
+            own.contact[t, 3] = own.contact[t, 3] + dt
+            gain = dt * believe
+            share = total[2] / (sensing.weight * offset[2])
+            push = gain * share * (zmp - centre) + (
+                believe * (centre[2] - zmp[2]) / sensing.gravity
+            ) * (moving - own.vectors[t, MOVED])
             offset = vec3(
-                offset[0] + gain * (c * dx + s * dy - offset[0]),
-                offset[1] + gain * (c * dy - s * dx - offset[1]),
+                offset[0] - gain * offset[0] + c * push[0] + s * push[1],
+                offset[1] - gain * offset[1] + c * push[1] - s * push[0],
                 offset[2] + gain * (total[2] / sensing.weight - offset[2]),
             )
             own.vectors[t, OFFSET] = offset
+        own.vectors[t, MOVED] = moving
         told[t, TOLD_POSITION] = place_now
         told[t, TOLD_VELOCITY] = velocity
         told[t, TOLD_OMEGA] = omega
@@ -283,6 +393,7 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         )
         told[t, TOLD_CONTACT] = vec3(own.contact[t, 0], own.contact[t, 1], load)
         told[t, TOLD_ZMP] = zmp
+        told[t, TOLD_BIAS] = bias
         told_rotations[t, TOLD_BASE] = rotation
 
     return SimpleNamespace(Sensing=Sensing, Estimation=Estimation, estimate=estimate)

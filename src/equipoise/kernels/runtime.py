@@ -47,7 +47,7 @@ MAX_CUDA_THREADS = 1 << 16
 CUDA_BLOCK = 128
 
 # Versions of Warp that call a CPU kernel as :func:`_direct_call` does.
-_CALLS_KNOWN = "1.19."
+CALLS_KNOWN = "1.19."
 
 _NO_DRIVER = "Could not find or load the NVIDIA CUDA driver"
 
@@ -233,15 +233,20 @@ def _direct_call(command: Any) -> Callable[[], Any] | None:
     Warp lays them out anew for each launch, which takes 3 to 5 µs: longer than many
     kernels do. None on a GPU, and for versions of Warp that may do it otherwise.
     """
-    if command.device.is_cuda or not wp.__version__.startswith(_CALLS_KNOWN):
+    if command.device.is_cuda or not wp.__version__.startswith(CALLS_KNOWN):
         return None
     bounds, *values = command.params
-    names = [argument.label for argument in command.kernel.adj.args]
-    fields = [(name, type(value)) for name, value in zip(names, values, strict=True)]
-    layout = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+    arguments = _layout(tuple(type(value) for value in values))(*values)
     return functools.partial(
-        command.hooks.forward, ctypes.byref(bounds), ctypes.byref(layout(*values))
+        command.hooks.forward, ctypes.byref(bounds), ctypes.byref(arguments)
     )
+
+
+@functools.cache
+def _layout(types: tuple[Any, ...]) -> type[ctypes.Structure]:
+    """Return a C struct of members of some types."""
+    fields = [(f"argument_{number}", kind) for number, kind in enumerate(types)]
+    return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
 
 
 def launch(

@@ -19,6 +19,7 @@ from equipoise.kernels.skeleton import make_skeleton
 from equipoise.kernels.stabiliser.types import (
     BASE_POSITION,
     MOST_ROWS,
+    MOST_UNKNOWNS,
     MOVING,
     SHIFTS,
     TILTS,
@@ -121,7 +122,7 @@ def make_step_legs(scalar: Any) -> Any:
         embedded = embed(skeleton, legs, given, own, t)
         centre = own.moments[t, 1] / skeleton.total_mass
         rows = own.rows[t]
-        normal = own.normal[t]
+        solution = own.solution[t]
         unknowns = 6 + legs.joint_counts[0] + legs.joint_counts[1]
         for i in range(MOST_ROWS):
             for k in range(unknowns + 2):
@@ -193,30 +194,27 @@ def make_step_legs(scalar: Any) -> Any:
         )
         own.base[t, 1] = torso
         row = row + 3
-        added = solve(rows, normal, row, unknowns, legs.damping)
+        added = solve(rows, row, unknowns, legs.damping, solution)
         largest = largest_step
         for i in range(unknowns):
-            largest = wp.max(largest, wp.abs(normal[i, unknowns]))
+            largest = wp.max(largest, wp.abs(solution[i, 0]))
         scale = largest_step / largest
         own.vectors[t, BASE_POSITION] = base_position + scale * vec3(
-            normal[0, unknowns], normal[1, unknowns], normal[2, unknowns]
+            solution[0, 0], solution[1, 0], solution[2, 0]
         )
         own.base[t, 0] = (
-            rotation_of(
-                scale
-                * vec3(normal[3, unknowns], normal[4, unknowns], normal[5, unknowns])
-            )
+            rotation_of(scale * vec3(solution[3, 0], solution[4, 0], solution[5, 0]))
             @ base_rotation
         )
         column = int(6)
         for foot in range(2):
             for k in range(legs.joint_counts[foot]):
                 degree = skeleton.degree[legs.joints[foot, k]]
-                angle = own.joints[t, degree] + scale * normal[column, unknowns]
+                angle = own.joints[t, degree] + scale * solution[column, 0]
                 angle = wp.clamp(angle, legs.lower[degree], legs.upper[degree])
                 own.joints[t, degree] = angle
                 commanded.position[t, degree] = angle
-                commanded.velocity[t, degree] = normal[column, unknowns + 1]
+                commanded.velocity[t, degree] = solution[column, 1]
                 column = column + 1
         return vec3(wp.length(aim - centre), sole_error, added)
 
@@ -225,60 +223,57 @@ def make_step_legs(scalar: Any) -> Any:
 
 @once
 def _make_solve(scalar: Any) -> Any:
-    """Return ``solve(rows, normal, equations, unknowns, damping)``.
+    """Return ``solve(rows, equations, unknowns, damping, solution)``.
 
-    Damped least squares with two right-hand sides, by Cholesky's method; solutions are
-    put into the last columns of ``normal``.
+    Damped least squares with two right-hand sides, by Cholesky's method; returns the
+    damping. The matrix has a fixed size: of one whose size it does not know, the
+    compiler makes slow code.
     """
-    zero, tiny = scalar(0.0), scalar(1e-12)
+    size, width = MOST_UNKNOWNS, MOST_UNKNOWNS + 2
+    Line = wp.types.vector(length=width, dtype=scalar)
+    Table = wp.types.matrix(shape=(size, width), dtype=scalar)
+    zero, one, tiny = scalar(0.0), scalar(1.0), scalar(1e-12)
 
     @wp.func
     def solve(
         rows: wp.array2d[scalar],
-        normal: wp.array2d[scalar],
         equations: int,
         unknowns: int,
         damping: scalar,
+        solution: wp.array2d[scalar],
     ) -> scalar:
-        """Damped least squares with two right-hand sides, into the last columns."""
+        normal = Table()
+        for row in range(equations):
+            line = Line()
+            for c in range(unknowns):
+                line[c] = rows[row, c]
+            line[size] = rows[row, unknowns]
+            line[size + 1] = rows[row, unknowns + 1]
+            for i in range(unknowns):
+                factor = line[i]
+                if factor != zero:
+                    normal[i] = normal[i] + factor * line
         trace = zero
         for i in range(unknowns):
-            for c in range(i + 1):
-                total = zero
-                for row in range(equations):
-                    total = total + rows[row, i] * rows[row, c]
-                normal[i, c] = total
-            trace = trace + normal[i, i]
-            for side in range(2):
-                total = zero
-                for row in range(equations):
-                    total = total + rows[row, i] * rows[row, unknowns + side]
-                normal[i, unknowns + side] = total
+            trace = trace + normal[i][i]
         added = damping * trace
-        for i in range(unknowns):
-            normal[i, i] = normal[i, i] + added
-        for i in range(unknowns):
-            for c in range(i + 1):
-                total = normal[i, c]
-                for k in range(c):
-                    total = total - normal[i, k] * normal[c, k]
-                if i == c:
-                    normal[i, i] = wp.sqrt(wp.max(total, tiny * trace))
-                else:
-                    normal[i, c] = total / normal[c, c]
-        for side in range(2):
-            column = unknowns + side
-            for i in range(unknowns):
-                total = normal[i, column]
-                for k in range(i):
-                    total = total - normal[i, k] * normal[k, column]
-                normal[i, column] = total / normal[i, i]
-            for back in range(unknowns):
-                i = unknowns - 1 - back
-                total = normal[i, column]
-                for k in range(i + 1, unknowns):
-                    total = total - normal[k, i] * normal[k, column]
-                normal[i, column] = total / normal[i, i]
+        for k in range(unknowns):
+            pivot = one / wp.sqrt(wp.max(normal[k][k] + added, tiny * trace))
+            top = pivot * normal[k]
+            top[k] = pivot
+            normal[k] = top
+            for i in range(k + 1, unknowns):
+                normal[i] = normal[i] - top[i] * top
+        for back in range(unknowns):
+            i = unknowns - 1 - back
+            top = normal[i]
+            first = top[size]
+            second = top[size + 1]
+            for k in range(i + 1, unknowns):
+                first = first - top[k] * solution[k, 0]
+                second = second - top[k] * solution[k, 1]
+            solution[i, 0] = first * top[i]
+            solution[i, 1] = second * top[i]
         return added
 
     return solve

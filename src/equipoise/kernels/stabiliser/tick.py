@@ -36,6 +36,7 @@ from equipoise.kernels.stabiliser.types import (
     COM_VELOCITY,
     PLAN,
     SAID_COM,
+    SAID_COM_VELOCITY,
     SAID_DCM,
     SAID_SHIFT,
     SAID_SOLVED,
@@ -66,8 +67,31 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
     level, load_on_left = own_types.level, own_types.load_on_left
     nearest_in_hull, step_soles = make_nearest_in_hull(scalar), make_step_soles(scalar)
     step_legs, add_torques = make_step_legs(scalar), make_add_torques(scalar)
-    half, one = scalar(0.5), scalar(1.0)
+    zero, half, one = scalar(0.0), scalar(0.5), scalar(1.0)
     tiny, observer_damping = scalar(1e-12), scalar(1.4)
+
+    @wp.func
+    def put_corners(
+        legs: Legs, given: Given, own: Memory, t: int, margin: scalar
+    ) -> int:
+        """Put corners of the soles that stand into memory, drawn to their middles."""
+        support = given.supports[t]
+        count = int(0)
+        for foot in range(2):
+            stance = support == 0 or support == foot + 1
+            carries = own.numbers[t, SURE + foot] > half
+            if stance and (carries or support == foot + 1):
+                turned = given.wanted_rotations[t, WANTED_SOLES + foot]
+                centre = (
+                    given.wanted[t, WANTED_SOLE + foot] + own.vectors[t, SHIFTS + foot]
+                )
+                for k in range(legs.corner_counts[foot]):
+                    corner = legs.middle[foot] + margin * (
+                        legs.corners[foot, k] - legs.middle[foot]
+                    )
+                    own.corners[t, count] = level(centre + turned @ corner)
+                    count = count + 1
+        return count
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
     def stabilise(
@@ -129,23 +153,17 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
         hoped = load_on_left(zmp, left, right, support)
         own.numbers[t, WANTED_LOAD] = hoped
         own.numbers[t, WANTED_LOAD + 1] = one - hoped
-        count = int(0)
-        for foot in range(2):
-            stance = support == 0 or support == foot + 1
-            carries = own.numbers[t, SURE + foot] > half
-            if stance and (carries or support == foot + 1):
-                turned = given.wanted_rotations[t, WANTED_SOLES + foot]
-                centre = (
-                    given.wanted[t, WANTED_SOLE + foot] + own.vectors[t, SHIFTS + foot]
-                )
-                for k in range(legs.corner_counts[foot]):
-                    corner = legs.middle[foot] + legs.margin * (
-                        legs.corners[foot, k] - legs.middle[foot]
-                    )
-                    own.corners[t, count] = level(centre + turned @ corner)
-                    count = count + 1
+        # within the inner part of the soles, and nearer to their edges only if the DCM
+        # is: on one corner a foot pivots
+        count = put_corners(legs, given, own, t, legs.margin)
         if count > 2:
-            zmp = nearest_in_hull(zmp, own.corners[t], count)
+            inner = nearest_in_hull(zmp, own.corners[t], count)
+            count = put_corners(legs, given, own, t, legs.edge)
+            needed = zmp_here + (one + legs.keep) * error
+            needed = nearest_in_hull(needed, own.corners[t], count)
+            zmp = inner
+            if wp.dot(needed - inner, error) > zero:
+                zmp = needed
         lag = own.vectors[t, ZMP_LAG]
         load = given.told[t, TOLD_CONTACT][2]
         if load > half * legs.weight:
@@ -193,6 +211,7 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
         commanded.said[t, SAID_DCM] = error
         commanded.said[t, SAID_SHIFT] = plan
         commanded.said[t, SAID_COM] = x
+        commanded.said[t, SAID_COM_VELOCITY] = xd
         commanded.said[t, SAID_SOLVED] = solved
 
     return stabilise

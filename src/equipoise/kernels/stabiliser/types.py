@@ -35,8 +35,18 @@ MOVING, TURNING, BEHIND, PRESS, VECTORS = 9, 11, 13, 15, 16
 # fraction of the load that it should carry. And whether the stabiliser has begun.
 LOWERING, SURE, LANDED, WANTED_LOAD, BEGUN, NUMBERS = 0, 2, 4, 6, 8, 9
 # What it says of itself: ZMP as planned and as wanted now, DCM error, shift of the
-# plan, CoM that joints were solved for, and (CoM error, sole error, damping) of that.
-SAID_ZMP_PLAN, SAID_ZMP, SAID_DCM, SAID_SHIFT, SAID_COM, SAID_SOLVED, SAID = range(7)
+# plan, CoM and its velocity that joints were solved for, and (CoM error, sole error,
+# damping) of that solution.
+(
+    SAID_ZMP_PLAN,
+    SAID_ZMP,
+    SAID_DCM,
+    SAID_SHIFT,
+    SAID_COM,
+    SAID_COM_VELOCITY,
+    SAID_SOLVED,
+    SAID,
+) = range(8)
 MOST_UNKNOWNS = 18
 MOST_ROWS = 18
 
@@ -84,6 +94,8 @@ def make_types(scalar: Any) -> SimpleNamespace:
         touch: scalar
         sure_rate: scalar
         margin: scalar
+        edge: scalar
+        keep: scalar
         damping: scalar
         upright: mat33
         foot: wp.array[int]
@@ -121,7 +133,7 @@ def make_types(scalar: Any) -> SimpleNamespace:
         body_origins: wp.array2d[vec3]
         moments: wp.array2d[vec3]
         rows: wp.array3d[scalar]
-        normal: wp.array3d[scalar]
+        solution: wp.array3d[scalar]
         corners: wp.array2d[vec3]
 
     @wp.struct
