@@ -55,6 +55,7 @@ def row(file: str, actuators: str) -> str:
                 motion,
                 engine=engine,
                 actuators="ideal" if actuators == "ideal" else "servo",
+                feedback=False,
             ).summary
         except eq.EquipoiseError as error:
             walks.append(str(error))

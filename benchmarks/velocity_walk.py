@@ -1,7 +1,8 @@
 """Minutes of walking by a commanded velocity: falls, planning time and memory.
 
 ``python -m benchmarks.velocity_walk`` prints, for each robot and engine, how long a
-step took to plan in the first and in the last minute, memory, and whether it fell.
+step took to plan in the first and in the last minute, memory, and whether it fell: with
+sensors and feedback, or with ``--open-loop``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,22 @@ import argparse
 import statistics
 import time
 
+import numpy as np
+
 import equipoise as eq
 from benchmarks.endurance import memory_now
 from benchmarks.walks import robots
 from equipoise.arrays import Array
 from equipoise.control.signals import Target
 from equipoise.gait.velocity_walk import VelocityWalk
+from equipoise.simulation.executed_plan import (
+    MovedPlan,
+    com_error_from_stance,
+    planned_loads,
+    planned_soles,
+    true_soles,
+)
+from equipoise.simulation.feedback import balance_feedback
 from equipoise.simulation.simulate import ENGINES, simulate
 from equipoise.simulation.trials import trial_world
 
@@ -74,20 +85,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0, help="of walking")
     parser.add_argument("--robots", nargs="*", default=["humanoid", "G1"])
     parser.add_argument("--engines", nargs="*", default=ENGINES)
+    parser.add_argument("--open-loop", action="store_true", help="no feedback")
     options = parser.parse_args()
     for name, path in robots():
         if name in options.robots:
             robot = eq.load(path)
             walk = VelocityWalk(robot, command, options.seconds)
             for engine in options.engines:
-                row(f"{name}, {engine}", Timed(walk), engine)
+                row(f"{name}, {engine}", Timed(walk), engine, options.open_loop)
 
 
-def row(name: str, timed: Timed, engine: str) -> None:
+def row(name: str, timed: Timed, engine: str, open_loop: bool) -> None:
     """Walk and print how it went."""
     world = trial_world(timed.walk.robot)
+    blocks = {} if open_loop else vars(balance_feedback(world))
     # few records: memory is to be that of the walk
-    run = simulate(world, timed, engine=engine, record_period=0.5)
+    run = simulate(world, timed, engine=engine, record_period=0.5, **blocks)
+    planned = planned_soles(run)
+    executed = MovedPlan(planned, true_soles(run), planned_loads(run, planned))
+    off = com_error_from_stance(run, executed, np.inf)
     results = run.summary
     last = results["duration_s"]
     first = [p for p in timed.planned if p[0] < MINUTE]
@@ -107,7 +123,8 @@ def row(name: str, timed: Timed, engine: str) -> None:
         f"time: {told[0]} in the first minute, {told[1]} in the last; memory "
         f"{after / 2**20:.0f} MB after a minute, "
         f"{timed.memory[-1][1] / 2**20:.0f} MB at the end; CoM off its plan by "
-        f"{1e3 * results['com_error_m']['mean']:.1f} mm on average; "
+        f"{1e3 * off.mean():.1f} mm on average, seen from the stance foot, and in the "
+        f"world by {1e3 * results['com_error_m']['mean']:.1f} mm; "
         f"{results['realtime_factor']:.1f} times real time",
         flush=True,
     )

@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.walks`` prints Markdown: twelve steps with servo actuators, open
 loop. ``--directions`` walks two of the robots forward, backward, sideways, turning and
-on slopes instead, ``--stairs`` up and down stairs.
+on slopes instead, ``--stairs`` up and down stairs. ``--closed`` walks with sensors and
+feedback, on flat ground and with a payload on a floor that nobody planned for, with
+open loop beside it.
 """
 
 from __future__ import annotations
@@ -11,16 +13,22 @@ import argparse
 import importlib.metadata
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import equipoise as eq
 from equipoise.kinematics.terrain import Slope, Stairs, Terrain
-from equipoise.simulation.simulate import ENGINES
+from equipoise.simulation.simulate import ENGINES, EngineName
 from equipoise.simulation.terrain_names import TREAD_PER_SOLE, terrain_named
+from equipoise.simulation.trials import trial_world
+from equipoise.simulation.world import with_payload
 
 STEPS = 12
+# Of the closed loop: payload at the torso as a fraction of the mass, height of a floor
+# that is not known [m], seeds of floor and noise.
+PAYLOAD, FLOOR, SEEDS = 0.08, 0.01, (0, 1, 2)
 CATALOGUE = ("humanoid", "mahru-1", "itu-biped")
 EXAMPLE_ROBOTS = {
     "G1": "g1_description/urdf/g1_29dof_rev_1_0.urdf",
@@ -48,7 +56,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.walks")
     parser.add_argument("--directions", action="store_true", help="many directions")
     parser.add_argument("--stairs", action="store_true", help="up and down stairs")
+    parser.add_argument("--closed", action="store_true", help="sensors and feedback")
+    parser.add_argument("--robots", nargs="*", help="only these, with --closed")
+    parser.add_argument("--engines", nargs="*", default=ENGINES, help="with --closed")
     options = parser.parse_args()
+    if options.closed:
+        print("| robot, engine | trial | closed loop: CoM mean, max | open loop |")
+        print("|---|---|---|---|", flush=True)
+        for name, path in robots():
+            if not options.robots or name in options.robots:
+                closed_rows(name, eq.load(path), options.engines)
+        return
     if options.stairs:
         for name, path in robots():
             if name in ("humanoid", "G1"):
@@ -100,7 +118,7 @@ def row(
         return
     cells = []
     for engine in ENGINES:
-        results = eq.walk(robot, motion, ground, engine=engine).summary
+        results = eq.walk(robot, motion, ground, engine=engine, feedback=False).summary
         com, zmp = results["com_error_m"]["mean"], results["zmp_error_m"]
         torque = results["actuators"]["peak_torque_fraction"]
         outcome = (
@@ -111,6 +129,52 @@ def row(
             f"{100 * torque:.0f} %{outcome}"
         )
     print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def closed_rows(name: str, robot: eq.Robot, engines: Sequence[EngineName]) -> None:
+    """Print walks of one robot with sensors and feedback, open loop beside them.
+
+    The CoM error is horizontal, against the plan as it was executed, relative to the
+    stance foot.
+    """
+    motion = eq.solve(robot, eq.fit_walk(robot, STEPS))
+    torso = robot.limbs.get("torso")
+    link = robot.description.root if torso is None else torso.end_link
+    loaded = with_payload(robot, {link: PAYLOAD * robot.mass})
+    plain = trial_world(robot)
+    trials = [("flat, unloaded", plain, None, 0)]
+    for seed in SEEDS:
+        floor = terrain_named(f"rough:{FLOOR}", robot, seed)
+        words = f"{100 * PAYLOAD:g} % payload, ±{100 * FLOOR:g} cm, seed {seed}"
+        trials.append((words, replace(plain, robot=loaded), floor, seed))
+    for engine in engines:
+        for words, world, floor, seed in trials:
+            cells = []
+            for feedback in (True, False):
+                results = eq.walk(
+                    world,
+                    motion,
+                    model=robot,
+                    unknown_terrain=floor,
+                    feedback=feedback,
+                    seed=seed,
+                    engine=engine,
+                ).summary
+                error = results["com_error_from_stance_m"]
+                cells.append(
+                    f"{1e3 * error['mean']:.1f} mm, {1e3 * error['max']:.1f} mm, "
+                    f"{results['realtime_factor']:.1f} × real time, {outcome(results)}"
+                )
+            print(f"| {name}, {engine} | {words} | {' | '.join(cells)} |", flush=True)
+
+
+def outcome(results: Mapping[str, Any]) -> str:
+    """Return whether a walk was achieved, or why not, in few words."""
+    if results["fell_at_s"] is not None:
+        steps = f"{results['steps_done']} of {results['steps_wanted']} steps"
+        return f"fell at {results['fell_at_s']:.1f} s, after {steps}"
+    failed = [check["name"] for check in results["checks"] if not check["passed"]]
+    return f"not achieved: {', '.join(failed)}" if failed else "achieved"
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ OPTIONS = (
     "--unknown-payload",
     "--velocity",
     "--seconds",
+    "--open-loop",
+    "--true-state",
+    "--unknown-terrain",
 )
 
 
@@ -63,8 +66,9 @@ def test_a_walk_is_told_and_written(say: Say, tmp_path: Path) -> None:
     assert figures["verb"] == "walk"
     assert figures["achieved"] is True
     assert figures["steps_done"] == figures["steps_wanted"] == 6
-    assert figures["com_error_m"]["mean"] <= 5e-3
-    assert figures["zmp_inside_fraction"] >= 0.95
+    assert figures["feedback"] == "sensors"
+    assert figures["com_error_from_stance_m"]["mean"] <= 4e-3
+    assert figures["zmp_inside_feet_fraction"] >= 0.95
     gait = figures["gait"]
     assert gait["steps"] == 6
     assert gait["length_m"] > 0.0
@@ -96,6 +100,9 @@ def test_a_walk_is_told_and_written(say: Say, tmp_path: Path) -> None:
         (["--unknown-payload", "torso=0.2"], {}),
         (["--engine", "mujoco"], {}),
         (["--payload", "torso=2"], {}),
+        (["--open-loop"], {}),
+        (["--true-state"], {}),
+        (["--unknown-terrain", "rough:0.01", "--seed", "1"], {}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -133,7 +140,8 @@ def test_footsteps_of_a_file(say: Say, tmp_path: Path) -> None:
 def test_a_fall_is_status_1(say: Say, tmp_path: Path) -> None:
     """The robot ran and fell: status 1, when and after which step; all is written."""
     out = tmp_path / "out"
-    said = say("itu-biped", "--unfiltered", "--step-time", "0.65", "--out", out)
+    fast = ("--unfiltered", "--step-time", "0.65", "--open-loop")
+    said = say("itu-biped", *fast, "--out", out)
     assert said.status == 1
     assert said.err == ""
     figures = summary_of(out)
@@ -176,6 +184,10 @@ def test_a_fall_is_status_1(say: Say, tmp_path: Path) -> None:
         (["--terrain", "slope:30"], "30.0° steep"),
         (["--terrain", "moon"], "moon"),
         (["--payload", "wing=1"], "wing"),
+        (["--unknown-terrain", "moon"], "there is no terrain 'moon'"),
+        (["--unknown-terrain", "slope:5"], "is in the ground"),
+        (["--open-loop", "--true-state"], "--true-state is for feedback"),
+        (["--actuators", "ideal", "--true-state"], "not with --actuators ideal"),
         (["--dt", "0"], "time step of 0 s"),
         (["--engine", "ode"], "native, mujoco"),
     ],

@@ -139,6 +139,9 @@ def test_stairs_that_need_heels_to_rise(g1_urdf: Path) -> None:
     assert numbers.origins["heel_off"] == "ankles bend too little"
     run = eq.walk(robot, solve(robot, gait), ground)
     assert run.summary["achieved"], run.summary["sentence"]
+    # feedback is for flat feet
+    assert run.summary["feedback"] == "none"
+    assert any("heels rise" in notice for notice in run.summary["notices"])
 
 
 def test_what_stairs_decide_cannot_be_asked_for() -> None:

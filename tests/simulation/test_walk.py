@@ -1,4 +1,4 @@
-"""Walks in simulation: every robot does its steps, open loop, near its plan."""
+"""Walks in simulation, open loop: every robot does its steps, near its plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from equipoise.log.run import Run
 from equipoise.robot.catalogue import catalogue_names
 from equipoise.simulation.simulate import EngineName
 from equipoise.simulation.trials import trial_world
-from equipoise.simulation.walk import Actuators, gait_parameters, walk
+from equipoise.simulation.walk import Actuators, walk
+from equipoise.simulation.walk_summary import gait_parameters
 from equipoise.simulation.world import with_payload
 
 WALKERS = ["humanoid", "itu-biped", "mahru-1", "g1", "talos", "icub", "romeo"]
@@ -40,7 +41,7 @@ def simulated(
 ) -> Run:
     """Return a walk of a robot on flat ground, simulated once."""
     motion = planned(source, steps, filtered=filtered)
-    return walk(motion.robot, motion, Flat(), engine=engine)
+    return walk(motion.robot, motion, Flat(), engine=engine, feedback=False)
 
 
 @pytest.mark.parametrize("name", WALKERS)
@@ -123,7 +124,8 @@ def test_a_fall_is_told_with_its_steps() -> None:
     """Fast, heavy legs without the filter: it falls on the way, and all is told."""
     robot = eq.load("itu-biped")
     gait = fit_walk(robot, 6, step_time=0.65)
-    run = walk(robot, solve(robot, gait, dynamics_filter=False))
+    motion = solve(robot, gait, dynamics_filter=False)
+    run = walk(robot, motion, feedback=False)
     figures = run.summary
     assert figures["achieved"] is False
     fell = figures["fell_at_s"]
@@ -140,7 +142,7 @@ def test_the_same_walk_twice_is_the_same_bytes() -> None:
     for _ in range(2):
         robot = eq.load("mahru-1")
         motion = solve(robot, fit_walk(robot, 2))
-        runs.append((motion, walk(robot, motion, Flat())))
+        runs.append((motion, walk(robot, motion, Flat(), feedback=False)))
     (first, first_run), (second, second_run) = runs
     assert first.q.tobytes() == second.q.tobytes()
     assert first.com.tobytes() == second.com.tobytes()
@@ -152,7 +154,7 @@ def test_the_same_walk_twice_is_the_same_bytes() -> None:
 def test_the_time_step_does_not_decide(dt: float) -> None:
     """With half and twice the time step it walks just the same."""
     motion = planned("itu-biped", 2)
-    run = walk(motion.robot, motion, Flat(), dt=dt)
+    run = walk(motion.robot, motion, Flat(), dt=dt, feedback=False)
     assert run.summary["achieved"] is True
     assert run.summary["dt_s"] == dt
     assert run.summary["duration_s"] == pytest.approx(motion.duration, abs=2 * dt)
@@ -162,7 +164,7 @@ def test_it_walks_up_a_slope() -> None:
     """Ground that the gait knows is walked on; the robot comes up with it."""
     robot, ground = eq.load("itu-biped"), Slope(0.05)
     motion = solve(robot, fit_walk(robot, 3, ground=ground))
-    run = walk(robot, motion, ground)
+    run = walk(robot, motion, ground, feedback=False)
     assert run.summary["achieved"] is True, run.summary["sentence"]
     travelled = run.com[-1] - run.com[0]
     rise = ground.height(float(travelled[0]), 0.0) - ground.height(0.0, 0.0)
@@ -173,7 +175,7 @@ def test_it_walks_up_a_slope() -> None:
 def test_ideal_joints_are_nearer_to_the_plan() -> None:
     """Joints that follow exactly track better than servos; each says what it is."""
     motion = planned("mahru-1", 3)
-    servo = walk(motion.robot, motion).summary
+    servo = walk(motion.robot, motion, feedback=False).summary
     ideal = walk(motion.robot, motion, actuators="ideal").summary
     assert ideal["com_error_m"]["mean"] < servo["com_error_m"]["mean"] <= MEAN_ERROR
     for summary, kind in ((servo, "servo"), (ideal, "ideal")):
@@ -188,7 +190,7 @@ def test_a_load_beyond_the_knees_is_not_achieved(actuators: Actuators) -> None:
     """Bent knees under 20 kg need over 150 Nm: servos sag, ideal ones exceed."""
     robot = with_payload(eq.load("mahru-1"), {"waist": 20.0})
     motion = solve(robot, fit_walk(robot, 6, com_height=0.62))
-    results = walk(robot, motion, actuators=actuators).summary
+    results = walk(robot, motion, actuators=actuators, feedback=False).summary
     assert results["achieved"] is False
     use = results["actuators"]
     assert "knee" in use["peak_torque_joint"]
@@ -208,7 +210,9 @@ def test_an_unknown_load_is_not_in_the_plan() -> None:
     loaded = with_payload(robot, {"torso": 3.0})
     world = trial_world(robot)
     world = replace(world, robot=loaded)
-    known, unknown = (walk(world, model=model).summary for model in (loaded, robot))
+    known, unknown = (
+        walk(world, model=model, feedback=False).summary for model in (loaded, robot)
+    )
     errors = [summary["com_error_m"]["mean"] for summary in (known, unknown)]
     assert errors[0] < 2e-3
     assert errors[1] > 4.0 * errors[0]
@@ -218,7 +222,8 @@ def test_soft_servos_cannot_stand_open_loop() -> None:
     """Below 1.5 m g h the check fails, whatever this one run did."""
     robot = eq.load("humanoid")
     motion = planned("humanoid", 2)
-    soft = walk(trial_world(robot, bandwidth=0.7), motion).summary
+    world = trial_world(robot, bandwidth=0.7)
+    soft = walk(world, motion, feedback=False).summary
     assert soft["achieved"] is False
     failed = [check["name"] for check in soft["checks"] if not check["passed"]]
     assert "m g h over the stiffness of a leg on the ground" in failed

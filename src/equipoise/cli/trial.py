@@ -38,16 +38,20 @@ OUTCOME = (
     "distance_m",
     "velocity_mps",
     "yaw_rate_degps",
-    "com_error_m",
     "feedback",
+    "com_error_from_stance_m",
+    "com_error_m",
     "theoretical_limit_ns",
     "limit_fraction",
     "com_excursion_m",
     "sole_slip_m",
     "sole_lift_m",
-    "com_error_from_stance_m",
+    "placement_error_from_stance_m",
     "placement_error_m",
     "zmp_error_m",
+    "odometry_drift_m",
+    "drift_over_distance_fraction",
+    "estimator",
     "foot_force_n",
     "landed_at_s",
     "impact_over_weight",
@@ -284,7 +288,8 @@ def _rows(results: Mapping[str, Any], verbose: bool) -> Iterator[tuple[str, str]
     """Yield results as text: those that matter most, or all of them in groups."""
     from equipoise.show.pages.labels import push_rows, readable_results
 
-    keys = [key for key in OUTCOME if key in results]
+    known = [key for key, value in results.items() if value is not None]
+    keys = [key for key in OUTCOME if key in (*known, "fell_at_s")]
     if not results["steps_done"]:
         keys.remove("steps_done")
     if verbose:

@@ -138,7 +138,17 @@ class Walk(GaitOptions, RunOptions):
 
     actuators: Literal["servo", "ideal"] = "servo"
     """servo: servos with feed-forward torques and the torque and speed limits of the
-    robot's file; ideal: joints follow exactly, whatever torque that takes."""
+    robot's file; ideal: open loop, joints follow exactly, whatever torque it takes."""
+
+    open_loop: bool = False
+    """No feedback: servos with feed-forward torques follow the plan."""
+
+    true_state: bool = False
+    """Feedback of the true state instead of sensors with noise and delay."""
+
+    unknown_terrain: Annotated[str | None, tyro.conf.arg(metavar="GROUND")] = None
+    """What the robot truly walks on, known to nothing that plans or controls, in the
+    words of --terrain; the walk is planned on --terrain."""
 
     velocity: Annotated[str | None, tyro.conf.arg(metavar="VX,VY,YAW or FILE")] = None
     """Walk by a commanded velocity, planned online, instead of a number of steps:
@@ -158,6 +168,9 @@ class Walk(GaitOptions, RunOptions):
         """Plan, solve, simulate, print, write."""
         if self.paper:
             return self._run_paper()
+        if self.true_state and (self.open_loop or self.actuators == "ideal"):
+            other = "--open-loop" if self.open_loop else "--actuators ideal"
+            raise EquipoiseError(f"--true-state is for feedback: not with {other}")
         if self.velocity is not None:
             return self._run_velocity(self.velocity)
         if self.seconds is not None:
@@ -171,10 +184,24 @@ class Walk(GaitOptions, RunOptions):
             asked_pushes = [asked_push(word) for word in self.push]
             world = with_pushes(world, asked_pushes, motion.duration)
             refuse_long_run(self, motion.duration, model.model.nv)
-            return walk(world, motion, **how)
+            return walk(world, motion, model=model, **self._how(model), **how)
 
         mode: Mode = "servo" if self.actuators == "servo" else "position"
         return run_trial(self, "walk", simulate, mode=mode)
+
+    def _how(self, robot: Robot) -> dict[str, Any]:
+        """Return how the walk is controlled, and on what ground it truly goes."""
+        from equipoise.simulation.terrain_names import terrain_named
+
+        unknown = None
+        if self.unknown_terrain is not None:
+            unknown = terrain_named(self.unknown_terrain, robot, self.seed)
+        return {
+            "unknown_terrain": unknown,
+            "feedback": not self.open_loop,
+            "true_state": self.true_state,
+            "seed": self.seed,
+        }
 
     def _run_velocity(self, words: str) -> int:
         """Walk by a commanded velocity."""
@@ -204,6 +231,7 @@ class Walk(GaitOptions, RunOptions):
                 double_support=self.double_support,
                 clearance=self.clearance,
                 com_height=self.com_height,
+                **self._how(model),
                 **how,
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +17,23 @@ from equipoise.gait.parameters import SUPPORTS
 from equipoise.gait.velocity_command import Command
 from equipoise.gait.velocity_walk import VelocityWalk
 from equipoise.kinematics.leg_freedom import leg_freedom
-from equipoise.kinematics.stance import sole_pose
-from equipoise.kinematics.terrain import Flat
+from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.simulation.closed_loop import OPEN_LOOP, WALK_PERIOD, closed_loop
 from equipoise.simulation.compliance import stiffness_checks
+from equipoise.simulation.executed_plan import (
+    SIDES,
+    MovedPlan,
+    com_error_from_stance,
+    distance_walked,
+    planned_loads,
+    planned_soles,
+    true_soles,
+)
 from equipoise.simulation.falling import com_height
+from equipoise.simulation.feedback import Feedback, Knowledge
 from equipoise.simulation.footfalls import UNLOADED
 from equipoise.simulation.sensors import SensorSuite
 from equipoise.simulation.simulate import EngineName, simulate
@@ -35,19 +45,17 @@ from equipoise.simulation.summary import (
     trial_results,
 )
 from equipoise.simulation.trials import trial_world
-from equipoise.simulation.walk import (
-    COM_LARGEST,
-    COM_MEAN,
-    OPEN_LOOP,
-    WALK_PERIOD,
+from equipoise.simulation.walk_summary import (
+    SEEN,
+    Circumstances,
+    com_checks,
     gait_parameters,
+    mean_and_max,
 )
 from equipoise.simulation.world import Push, World
 
-SIDES: tuple[Side, Side] = ("left", "right")
 # Largest difference of the mean velocity from its plan, as a fraction of the fastest.
 VELOCITY = 0.05
-SEEN = "from the stance foot"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,21 +63,32 @@ class CommandedWalkSummary(TrialSummary):
     """Results of a walk by a commanded velocity.
 
     Attributes:
+        feedback: What the feedback knows: ``"sensors"``, ``"true state"``, or
+            ``"none"`` where there is none.
+        planned_terrain: The ground as the planner knows it, in words.
         steps_wanted: Footsteps that were planned.
         distance_m: Length of the path of the middle between the feet [m].
         velocity_mps: Mean velocity in the frame of the heading [m/s]: forward and to
             the left, each as commanded, as planned and as achieved.
         yaw_rate_degps: Mean rate of the heading, the same [degrees per second].
         com_error_from_stance_m: Mean and largest horizontal distance of the CoM from
-            its plan, both seen from the foot that carries more [m].
+            its plan, seen from the stance foot
+            (:mod:`~equipoise.simulation.executed_plan`) [m].
         end_error_m: Horizontal distance of the CoM from its plan at the end [m].
         heading_error_deg: Error of the heading at the end [degrees].
+        odometry_drift_m: Horizontal distance of the estimated base from the true one
+            at the end, None without an estimator [m].
+        drift_over_distance_fraction: The same over the distance walked.
+        estimator: Errors of the estimator
+            (:class:`~equipoise.simulation.estimate_errors.EstimateErrors`), or None.
         fastest: Fastest velocities that the legs can follow, each alone [m/s and
             degrees per second].
         gait: Parameters of the gait.
         assumptions: Where parameters of gait and actuators come from.
     """
 
+    feedback: Knowledge
+    planned_terrain: str
     steps_wanted: int
     distance_m: float
     velocity_mps: dict[str, float]
@@ -77,6 +96,9 @@ class CommandedWalkSummary(TrialSummary):
     com_error_from_stance_m: dict[str, float]
     end_error_m: float
     heading_error_deg: float
+    odometry_drift_m: float | None
+    drift_over_distance_fraction: float | None
+    estimator: dict[str, float] | None
     fastest: dict[str, float]
     gait: dict[str, Any]
     assumptions: list[str]
@@ -87,6 +109,10 @@ def walk_by_velocity(
     command: Command | VelocityWalk,
     seconds: float | None = None,
     *,
+    unknown_terrain: Terrain | None = None,
+    feedback: Feedback | bool = True,
+    true_state: bool = False,
+    seed: int = 0,
     controller: Controller[Any] | None = None,
     sensors: SensorSuite | None = None,
     estimator: Estimator | None = None,
@@ -108,15 +134,23 @@ def walk_by_velocity(
             before.
         seconds: How long, at rest again at the end [s]; as long as the reference that
             was made before unless given.
-        controller: What is done about the plan; servos with feed-forward torques alone
-            unless given.
+        unknown_terrain: What it truly walks on, known to nothing that plans or
+            controls; flat ground unless given.
+        feedback: Whether there is feedback
+            (:func:`~equipoise.simulation.feedback.balance_feedback`), or one of your
+            own. Without it, and for ideal joints, the walk is open loop: servos with
+            feed-forward torques.
+        true_state: Whether ours is shown the true state, not sensors.
+        seed: Seed of the noise of our sensors.
+        controller: What is done about the plan instead of our feedback.
         sensors: What the controller is shown instead of the state.
         estimator: Makes a state of what the sensors measure, for the controller.
         control_period: For which a command holds [s]; one time step unless given.
         sensor_period: How often the sensors measure [s]; in each control period unless
             given.
         pushes: Forces from outside.
-        model: The robot as planner and feed-forward know it; as it is unless given.
+        model: The robot as planner, feed-forward and feedback know it; as it is unless
+            given.
         engine: Which engine.
         dt: Time step [s].
         progress: Is told the simulated time [s] now and then.
@@ -143,20 +177,34 @@ def walk_by_velocity(
         raise EquipoiseError(
             f"the walk is planned for {plan.robot.name}, not for {world.robot.name}"
         )
-    loop = OPEN_LOOP if controller is None else "closed loop"
+    ground = world.terrain
+    if unknown_terrain is not None:
+        world = replace(world, terrain=unknown_terrain)
+    loop = closed_loop(
+        world,
+        plan.robot,
+        feedback,
+        own={
+            "controller": controller,
+            "sensors": sensors,
+            "estimator": estimator,
+            "control_period": control_period,
+            "sensor_period": sensor_period,
+        },
+        true_state=true_state,
+        seed=seed,
+        dt=dt,
+    )
+    circumstances = Circumstances(world, ground, plan.robot, loop)
 
     def assess(run: Run, summary: RunSummary) -> CommandedWalkSummary:
-        return _assess(world, plan, run, summary, loop)
+        return _assess(circumstances, plan, run, summary)
 
     return simulate(
         world,
         plan,
         seconds,
-        controller=controller,
-        sensors=sensors,
-        estimator=estimator,
-        control_period=control_period,
-        sensor_period=sensor_period,
+        **loop.blocks,
         engine=engine,
         dt=dt,
         record_period=max(dt, WALK_PERIOD),
@@ -166,50 +214,39 @@ def walk_by_velocity(
 
 
 def _assess(
-    world: World, plan: VelocityWalk, run: Run, summary: RunSummary, loop: str
+    circumstances: Circumstances, plan: VelocityWalk, run: Run, summary: RunSummary
 ) -> CommandedWalkSummary:
-    from scipy.spatial.transform import Rotation  # slow to import
-
+    world, loop = circumstances.world, circumstances.loop
     upright = plan.q[0]
-    height = float(com_height(world, upright))
     until = np.inf if summary.fell_at_s is None else summary.fell_at_s
     rows = run.time <= until
     wanted = int(_touch_downs(run.references["support"]))
     done = min(wanted, _steps_made(run, rows))
-    planned = {side: run.references[f"{side}_sole"] for side in SIDES}
-    turned = {s: Rotation.from_quat(planned[s][:, 3:]).as_matrix() for s in SIDES}
-    soles = {side: sole_pose(run.robot, run.q, side) for side in SIDES}
-    meant = _Course.of(run.time, run.references["com"], turned)
-    true = _Course.of(run.time, run.com, {s: soles[s][:, :3, :3] for s in SIDES})
+    planned, soles = planned_soles(run), true_soles(run)
+    executed = MovedPlan(planned, soles, planned_loads(run, planned))
+    meant = _Course.of(run.time, run.references["com"], planned)
+    true = _Course.of(run.time, run.com, soles)
     asked = np.mean([plan.commanded(float(time)) for time in run.time], axis=0)
     means = {"commanded": asked, "planned": meant.mean, "achieved": true.mean}
-    off = _from_stance(run, soles, planned, turned)[rows]
-    error = {"mean": float(off.mean()), "max": float(off.max())}
+    error = mean_and_max(com_error_from_stance(run, executed, until))
+    assert error is not None  # a plan has a CoM
     fastest = plan.limits.velocity
     slip = float(np.linalg.norm((true.mean - meant.mean)[:2]))
     checks = [
         Check("steps not made", wanted - done, 0),
-        Check(
-            "mean CoM error from the stance foot", error["mean"], COM_MEAN * height, "m"
-        ),
-        Check(
-            "largest CoM error from the stance foot",
-            error["max"],
-            COM_LARGEST * height,
-            "m",
-        ),
+        *com_checks(error, float(com_height(world, upright)), f" {SEEN}"),
         Check("mean velocity off its plan", slip, VELOCITY * fastest.x, "m/s"),
         *limit_checks(summary.actuators),
     ]
-    if loop == OPEN_LOOP:
+    if loop.words == OPEN_LOOP:
         checks += stiffness_checks(world, upright)
-    stride = 2.0 * plan.parameters.step_time
-    middle = 0.5 * (soles["left"] + soles["right"])[rows, :2, 3]
-    distance = _path_length(run.time[rows], middle, stride)
-    how = f"with {summary.actuators.kind} actuators, {loop}"
+    step_time = plan.parameters.step_time
+    distance = distance_walked(run, soles, 2.0 * step_time, until)
+    how = f"with {summary.actuators.kind} actuators, {loop.words}"
+    on = "" if world.terrain is circumstances.ground else f" on {circumstances.on()}"
     walked = (
-        f"walked {distance:.2f} m in {done} of {wanted} steps by commanded velocity "
-        f"{how}, its centre of mass {1e3 * error['mean']:.1f} mm from its plan on "
+        f"walked {distance:.2f} m in {done} of {wanted} steps by commanded velocity"
+        f"{on} {how}, its centre of mass {1e3 * error['mean']:.1f} mm from its plan on "
         f"average, seen {SEEN}"
     )
     results = trial_results(
@@ -229,6 +266,9 @@ def _assess(
     heading = true.heading[-1] - meant.heading[-1]
     return CommandedWalkSummary(
         **results,
+        **circumstances.estimates(run, executed, step_time, until),
+        feedback=loop.knowledge,
+        planned_terrain=circumstances.ground.describe(),
         steps_done=done,
         steps_wanted=wanted,
         distance_m=distance,
@@ -271,10 +311,10 @@ class _Course(NamedTuple):
 
     @classmethod
     def of(cls, time: Array, com: Array, soles: dict[Side, Array]) -> _Course:
-        """Return the course of a CoM (n, 3) on soles turned by rotations (n, 3, 3)."""
+        """Return the course of a CoM (n, 3) on soles at poses (n, 4, 4)."""
         yaws = [
-            np.unwrap(np.arctan2(turn[:, 1, 0], turn[:, 0, 0]))
-            for turn in soles.values()
+            np.unwrap(np.arctan2(pose[:, 1, 0], pose[:, 0, 0]))
+            for pose in soles.values()
         ]
         heading = np.mean(yaws, axis=0)
         step = np.diff(com[:, :2], axis=0)
@@ -307,40 +347,3 @@ def _steps_made(run: Run, rows: NDArray[np.bool_]) -> int:
                 continue
             made += bool(off[start : later[0]].any())
     return made
-
-
-def _from_stance(
-    run: Run,
-    soles: dict[Side, Array],
-    planned: dict[Side, Array],
-    turned: dict[Side, Array],
-) -> Array:
-    """Return how far the CoM is from its plan, seen from the stance foot [m], (n,)."""
-    support = run.references["support"]
-    loads = {side: run.foot_wrench[side][:, 2] for side in SIDES}
-    off: dict[Side, Array] = {}
-    for side in SIDES:
-        pose = soles[side]
-        true = np.einsum("nji,nj->ni", pose[:, :3, :3], run.com - pose[:, :3, 3])
-        away = run.references["com"] - planned[side][:, :3]
-        meant = np.einsum("nji,nj->ni", turned[side], away)
-        off[side] = np.linalg.norm((true - meant)[:, :2], axis=1)
-    left = np.where(
-        support == SUPPORTS.index("both"),
-        loads["left"] >= loads["right"],
-        support == SUPPORTS.index("left"),
-    )
-    return np.where(left, off["left"], off["right"])
-
-
-def _path_length(time: Array, path: Array, stride: float) -> float:
-    """Return the length of a path (n, 2), averaged over a stride [s]."""
-    if len(time) < 2:
-        return 0.0
-    width = max(1, round(stride / float(time[1] - time[0])))
-    padded = np.concatenate(
-        [np.repeat(path[:1], width, axis=0), path, np.repeat(path[-1:], width, axis=0)]
-    )
-    total = np.cumsum(np.vstack([np.zeros(2), padded]), axis=0)
-    smooth = (total[width:] - total[:-width]) / width
-    return float(np.linalg.norm(np.diff(smooth, axis=0), axis=1).sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.stabiliser import Stabiliser
@@ -18,6 +18,8 @@ from equipoise.simulation.world import World
 # have the noise of that force at the end of the sole.
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
+
+Knowledge = Literal["none", "sensors", "true state"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +85,11 @@ def balance_feedback(
         ContactAidedEstimator(known, period),
         period,
     )
+
+
+def knowledge_of(feedback: Feedback | None, true_state: bool) -> Knowledge:
+    """Return what feedback knows of the robot."""
+    if feedback is None:
+        return "none"
+    exact = true_state or feedback.sensors is None
+    return "true state" if exact else "sensors"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.arrays import Array
 from equipoise.gait.footsteps import other
 from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
-from equipoise.gait.zmp import zmp_margins
+from equipoise.gait.zmp import support_polygons, zmp_margins
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.simulation.executed_plan import MovedPlan
 
 # A foot with less than this fraction of the weight on it is off the ground.
 UNLOADED = 0.02
@@ -32,6 +35,9 @@ class Footfall:
         placement_error_m: Horizontal distance of the sole's frame from its plan, once
             the foot carries [m].
         yaw_error_deg: How far it is turned from its plan then [degrees].
+        placement_from_stance_m: The first error as seen from the other foot, turned
+            with it: how far the step itself was off [m].
+        yaw_from_stance_deg: The second, the same [degrees].
     """
 
     side: str
@@ -40,6 +46,8 @@ class Footfall:
     planned_s: float
     placement_error_m: float
     yaw_error_deg: float
+    placement_from_stance_m: float
+    yaw_from_stance_deg: float
 
 
 class ZmpTracking(NamedTuple):
@@ -49,7 +57,8 @@ class ZmpTracking(NamedTuple):
         error: Root mean square in single support (one foot alone was meant to carry,
             and does) and at all times, and the largest distance [m]; None if the robot
             never stood in single support.
-        inside: Fraction of the time with the ZMP inside the planned support polygon.
+        inside: Fraction of the time with the ZMP inside the planned support polygon,
+            or that of the soles that were meant to carry.
     """
 
     error: dict[str, float] | None
@@ -82,9 +91,13 @@ def footfalls(run: Run, gait: Gait, fell_at: float | None) -> tuple[Footfall, ..
         # touch-down: the first time that it carries after it was last off the ground
         came_down = float(run.time[landed[0]]) if len(landed) else None
         row = int(np.searchsorted(run.time, min(after, last), side="right")) - 1
-        planned = gait.at(np.array([run.time[row]])).soles[step.side][0]
+        soles = gait.at(np.array([run.time[row]])).soles
+        planned, stood = soles[step.side][0], soles[other(step.side)][0]
         pose = sole_pose(run.robot, run.q[row], step.side)
-        turn = planned[:3, :3].T @ pose[:3, :3]
+        stands = sole_pose(run.robot, run.q[row], other(step.side))
+        turn, stance_turn = _yaw(planned, pose), _yaw(stood, stands)
+        c, s = np.cos(stance_turn), np.sin(stance_turn)
+        stepped = np.array([[c, -s], [s, c]]) @ (planned - stood)[:2, 3]
         made.append(
             Footfall(
                 step.side,
@@ -92,23 +105,48 @@ def footfalls(run: Run, gait: Gait, fell_at: float | None) -> tuple[Footfall, ..
                 came_down,
                 phase.end,
                 float(np.linalg.norm((pose - planned)[:2, 3])),
-                float(np.degrees(abs(np.arctan2(turn[1, 0], turn[0, 0])))),
+                float(np.degrees(abs(turn))),
+                float(np.linalg.norm((pose - stands)[:2, 3] - stepped)),
+                float(np.degrees(abs(math.remainder(turn - stance_turn, math.tau)))),
             )
         )
     return tuple(made)
 
 
-def zmp_tracking(run: Run, motion: Motion) -> ZmpTracking:
-    """Return how the measured ZMP followed its plan."""
+def _yaw(planned: Array, pose: Array) -> float:
+    """Return how far a sole is turned about its normal from its plan [rad]."""
+    turn = planned[:3, :3].T @ pose[:3, :3]
+    return float(np.arctan2(turn[1, 0], turn[0, 0]))
+
+
+def zmp_tracking(
+    run: Run, motion: Motion, executed: MovedPlan | None = None
+) -> ZmpTracking:
+    """Return how the measured ZMP followed its plan.
+
+    Args:
+        run: What happened.
+        motion: What was meant to happen.
+        executed: The plan moved with the feet, if it is that which counts: the ZMP is
+            then compared with the plan as seen from the stance foot, and with the soles
+            that were meant to carry, where they truly are.
+    """
     rows = np.clip(np.round(run.time / motion.dt).astype(int), 0, len(motion.time) - 1)
-    table = motion.gait.at(run.time)
-    polygons = motion.gait.support_polygons(run.time)
+    gait = motion.gait
+    table = gait.at(run.time)
+    planned = motion.zmp_planned[rows]
+    if executed is None:
+        polygons = gait.support_polygons(run.time)
+    else:
+        toes = {side: foot.on_toe(run.time) for side, foot in gait.feet.items()}
+        polygons = support_polygons(executed.true, table.support, gait.polygons, toes)
+        planned = executed.points(np.column_stack([planned, table.zmp[:, 2]]))[:, :2]
     on = run.supported
     if not on.any():
         return ZmpTracking(None, 0.0)
     filled = np.where(on[:, None], run.zmp, 0.0)
     inside = float(np.mean(zmp_margins(filled, polygons)[on] > 0.0))
-    distance = np.linalg.norm(filled[:, :2] - motion.zmp_planned[rows], axis=1)
+    distance = np.linalg.norm(filled[:, :2] - planned, axis=1)
     single = np.zeros(len(on), dtype=bool)
     for side, load in run.foot_wrench.items():
         least = UNLOADED * run.robot.mass * STANDARD_GRAVITY

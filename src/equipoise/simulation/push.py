@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,12 @@ from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.feedback import Feedback, balance_feedback
+from equipoise.simulation.feedback import (
+    Feedback,
+    Knowledge,
+    balance_feedback,
+    knowledge_of,
+)
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.summary import (
@@ -85,7 +89,6 @@ CONDITIONS = (
     "Torques and speeds of the actuators are within their limits.",
 )
 
-Knowledge = Literal["none", "sensors", "true state"]
 Progress = Callable[[float], None]
 
 
@@ -234,9 +237,7 @@ def push(
         closed = balance_feedback(world, known, true_state=true_state, seed=seed)
     word = "pull" if pull else "push"
     what = f"a {word} of {impulse:.3g} N s towards {degrees(towards):.0f}°"
-    knowledge: Knowledge = "none"
-    if closed is not None:
-        knowledge = "true state" if closed.sensors is None else "sensors"
+    knowledge = knowledge_of(closed, true_state)
 
     def assess(run: Run, summary: RunSummary) -> PushSummary:
         moved = _moved(world, run)

@@ -23,7 +23,7 @@ def walked() -> tuple[Motion, Run]:
     """A walk of a few steps, and what was planned."""
     robot = load("humanoid")
     motion = solve(robot, plan_walk(robot, STEPS))
-    return motion, walk(robot, motion, Flat())
+    return motion, walk(robot, motion, Flat(), feedback=False)
 
 
 def test_a_print_for_each_step():

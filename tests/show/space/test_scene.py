@@ -17,7 +17,7 @@ def walked() -> eq.Run:
     """Four steps of the humanoid."""
     robot = eq.load("humanoid")
     motion = eq.solve(robot, eq.fit_walk(robot, steps=2))
-    return eq.walk(robot, motion)
+    return eq.walk(robot, motion, feedback=False)
 
 
 def test_every_robot_has_a_body(robot: eq.Robot) -> None:

@@ -54,12 +54,15 @@ ELSEWHERE = (
     "pushes",
     "compared",
 )
+# Results that a run without an estimator does not have.
+ONLY_CLOSED_LOOP = ("odometry_drift_m", "drift_over_distance_fraction", "estimator")
 # Groups of results; what is in none of them is part of the outcome.
-MAPPINGS = ("gait", "contact", "actuators", "solver")
+MAPPINGS = ("estimator", "gait", "contact", "actuators", "solver")
 SIMULATION = (
     "verb",
     "robot",
     "terrain",
+    "planned_terrain",
     "payload_kg",
     "unknown_payload_kg",
     "engine",
@@ -154,9 +157,10 @@ def _opening(results: Mapping[str, Any], title: str) -> str:
 
 def _groups(results: Mapping[str, Any]) -> dict[str, str]:
     """Return tables of results by heading."""
+    unknown = [key for key in ONLY_CLOSED_LOOP if results.get(key) is None]
     groups = [key for key in MAPPINGS if isinstance(results.get(key), Mapping)]
     simulation = {key: results[key] for key in SIMULATION if key in results}
-    outcome = readable_results(results, (*ELSEWHERE, *SIMULATION, *groups))
+    outcome = readable_results(results, (*ELSEWHERE, *SIMULATION, *unknown, *groups))
     return {
         "Outcome": value_table([*outcome]),
         "Checks": _checks(results),
@@ -206,11 +210,20 @@ def _footfalls(results: Mapping[str, Any]) -> str:
             value_with_unit(step["touch_down_s"], "s") if step["made"] else "not made",
             value_with_unit(step["planned_s"], "s"),
             value_with_unit(step["placement_error_m"], "m"),
+            value_with_unit(step.get("placement_from_stance_m"), "m"),
             value_with_unit(step["yaw_error_deg"], "°"),
         ]
         for number, step in enumerate(steps, start=1)
     ]
-    head = ("step", "foot", "touch-down", "planned", "off its place", "turned")
+    head = (
+        "step",
+        "foot",
+        "touch-down",
+        "planned",
+        "off its place",
+        "the same from the other foot",
+        "turned",
+    )
     cells = [[text(cell) for cell in row] for row in rows]
     return details(f"{len(rows)} footfalls", table(head, cells))
 

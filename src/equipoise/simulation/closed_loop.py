@@ -1,0 +1,111 @@
+"""How a walk is controlled: by our feedback, by somebody else's, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.errors import EquipoiseError
+from equipoise.robot.model import Robot
+from equipoise.simulation.actuation import MODES
+from equipoise.simulation.estimate_errors import WatchedEstimator
+from equipoise.simulation.feedback import (
+    PERIOD,
+    Feedback,
+    Knowledge,
+    balance_feedback,
+    knowledge_of,
+)
+from equipoise.simulation.world import World
+
+# A walk is recorded this often [s].
+WALK_PERIOD = 5e-3
+OPEN_LOOP = "open loop"
+FLAT_FEET = "open loop: heels rise in this walk; feedback is for feet that stand flat"
+LOOPS: dict[Knowledge, str] = {
+    "none": OPEN_LOOP,
+    "sensors": "with sensors and feedback",
+    "true state": "with feedback of the true state",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedLoop:
+    """How a walk is controlled; open loop, too.
+
+    Attributes:
+        blocks: Arguments of :func:`~equipoise.simulation.simulate.simulate`.
+        knowledge: What the feedback knows.
+        words: How it is controlled, for a sentence.
+        estimator: The estimator, if there is one, watched.
+        notices: Why it is not as asked for.
+    """
+
+    blocks: dict[str, Any]
+    knowledge: Knowledge = "none"
+    words: str = OPEN_LOOP
+    estimator: WatchedEstimator | None = None
+    notices: tuple[str, ...] = ()
+
+
+def closed_loop(
+    world: World,
+    model: Robot,
+    feedback: Feedback | bool,
+    *,
+    own: dict[str, Any],
+    true_state: bool,
+    seed: int,
+    dt: float,
+    on_toes: bool = False,
+) -> ClosedLoop:
+    """Return how a walk is controlled.
+
+    Our feedback is for servos; joints that follow exactly are left to do so. It is for
+    feet that stand flat, too: where heels rise the walk is open loop unless the true
+    state is asked for.
+
+    Args:
+        world: The robot as it is.
+        model: The robot as feedback of ours knows it.
+        feedback: Whether there is feedback, or one of the user's own.
+        own: A user's blocks instead of feedback, by the names of ``simulate``.
+        true_state: Whether ours measures without noise and delay.
+        seed: Seed of its noise.
+        dt: Time step [s]; the control period is a whole number of these.
+        on_toes: Whether feet stand on their toes at times.
+
+    Raises:
+        EquipoiseError: If what is asked for contradicts itself.
+    """
+    given = {name: block for name, block in own.items() if block is not None}
+    servos = bool((world.actuation.mode == MODES.index("servo")).any())
+    ours = feedback is True and servos and not given
+    if given and isinstance(feedback, Feedback):
+        raise EquipoiseError(f"give {next(iter(given))} or feedback, not both")
+    if true_state and not ours:
+        what = "feedback=True" if servos else "servo actuators"
+        raise EquipoiseError(f"true_state is for feedback of ours: {what}")
+    if ours and on_toes and not true_state:
+        return ClosedLoop({}, notices=(FLAT_FEET,))
+    closed = feedback if isinstance(feedback, Feedback) else None
+    if ours:
+        period = dt * max(round(PERIOD / dt), 1)
+        closed = balance_feedback(
+            world, model, true_state=true_state, seed=seed, period=period
+        )
+    if closed is None:
+        words = "closed loop" if "controller" in given else OPEN_LOOP
+        return ClosedLoop(given, words=words)
+    knowledge, watched = knowledge_of(closed, true_state), None
+    if closed.estimator is not None:
+        watched = WatchedEstimator(
+            closed.estimator, closed.control_period, max(dt, WALK_PERIOD)
+        )
+    blocks = {
+        "controller": closed.controller,
+        "sensors": closed.sensors,
+        "estimator": watched,
+        "control_period": closed.control_period,
+    }
+    return ClosedLoop(blocks, knowledge, LOOPS[knowledge], watched)
