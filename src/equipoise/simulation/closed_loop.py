@@ -70,7 +70,7 @@ def closed_loop(
         model: The robot as feedback of ours knows it.
         feedback: Whether there is feedback, or one of the user's own.
         own: A user's blocks instead of feedback, by the names of ``simulate``.
-        true_state: Whether ours measures without noise and delay.
+        true_state: Whether ours is shown the true state, not sensors.
         seed: Seed of its noise.
         dt: Time step [s]; the control period is a whole number of these.
         on_toes: Whether feet stand on their toes at times.
@@ -97,7 +97,7 @@ def closed_loop(
     if closed is None:
         words = "closed loop" if "controller" in given else OPEN_LOOP
         return ClosedLoop(given, words=words)
-    knowledge, watched = knowledge_of(closed, true_state), None
+    knowledge, watched = knowledge_of(closed), None
     if closed.estimator is not None:
         watched = WatchedEstimator(
             closed.estimator, closed.control_period, max(dt, WALK_PERIOD)

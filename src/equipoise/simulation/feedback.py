@@ -11,6 +11,7 @@ from equipoise.control.blocks import Controller, Estimator
 from equipoise.robot.model import Robot
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
+from equipoise.simulation.true_state import TrueState
 from equipoise.simulation.world import World
 
 # Standard deviations of the sensors, and their delay [s]: encoders [rad or m],
@@ -73,23 +74,25 @@ def balance_feedback(
     Args:
         world: The robot as it is.
         model: The robot as estimator and stabiliser know it; as it is unless given.
-        true_state: Whether to measure without noise and delay.
+        true_state: Whether the stabiliser is shown the true state, without sensors and
+            estimator.
         seed: Seed of the noise.
         period: Of sensors and control [s].
     """
     known = model or world.robot
-    sensors = SensorSuite(world) if true_state else usual_sensors(world, seed)
+    stabiliser = Stabiliser(known, period)
+    if true_state:
+        return Feedback(TrueState(world, known, stabiliser), None, None, period)
     return Feedback(
-        Stabiliser(known, period),
-        sensors,
+        stabiliser,
+        usual_sensors(world, seed),
         ContactAidedEstimator(known, period),
         period,
     )
 
 
-def knowledge_of(feedback: Feedback | None, true_state: bool) -> Knowledge:
+def knowledge_of(feedback: Feedback | None) -> Knowledge:
     """Return what feedback knows of the robot."""
     if feedback is None:
         return "none"
-    exact = true_state or feedback.sensors is None
-    return "true state" if exact else "sensors"
+    return "true state" if feedback.sensors is None else "sensors"

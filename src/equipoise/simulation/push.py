@@ -237,7 +237,7 @@ def push(
         closed = balance_feedback(world, known, true_state=true_state, seed=seed)
     word = "pull" if pull else "push"
     what = f"a {word} of {impulse:.3g} N s towards {degrees(towards):.0f}°"
-    knowledge = knowledge_of(closed, true_state)
+    knowledge = knowledge_of(closed)
 
     def assess(run: Run, summary: RunSummary) -> PushSummary:
         moved = _moved(world, run)
