@@ -74,6 +74,7 @@ class StabiliserGains:
             from the middle to the edge; on one corner a foot pivots.
         edge: And in this part if the DCM would be lost otherwise.
         keep: It would be if the ZMP were not this fraction of its error beyond it.
+        fastest: Largest speed that joints are told, over what they can at most.
         damping: Of the least squares for the joints, over the trace of their matrix.
     """
 
@@ -98,6 +99,7 @@ class StabiliserGains:
     margin: float = 0.8
     edge: float = 0.97
     keep: float = 0.4
+    fastest: float = 0.5
     damping: float = 1e-6
 
 
@@ -325,21 +327,26 @@ def _legs(robot: Robot, gains: StabiliserGains, period: float, legs: Any) -> Any
     for body in range(len(below) - 1, 0, -1):
         below[arrays.parent[body]] += below[body]
     legs.mass_below = constant(below, scalar)
-    lower, upper = _limits(robot)
+    lower, upper, speed = _limits(robot)
     legs.lower, legs.upper = constant(lower, scalar), constant(upper, scalar)
+    legs.fastest = constant(gains.fastest * speed, scalar)
     return legs
 
 
-def _limits(robot: Robot) -> tuple[Array, Array]:
-    """Return lower and upper stops in the order of v[6:], shape (nv - 6,) each."""
+def _limits(robot: Robot) -> tuple[Array, Array, Array]:
+    """Return stops and largest speeds in the order of v[6:], shape (nv - 6,) each."""
     count = robot.nv - BASE_DOF
     lower, upper = np.full(count, -UNLIMITED), np.full(count, UNLIMITED)
+    speed = np.full(count, UNLIMITED)
+    for actuator in robot.actuators:
+        if 0.0 < actuator.velocity_limit < UNLIMITED:
+            speed[degree_of(robot, actuator.joint)] = actuator.velocity_limit
     for joint in list(robot.model.joints)[2:]:
         if joint.nq == joint.nv == 1:
             at = joint.idx_v - BASE_DOF
             lower[at] = max(robot.model.lowerPositionLimit[joint.idx_q], -UNLIMITED)
             upper[at] = min(robot.model.upperPositionLimit[joint.idx_q], UNLIMITED)
-    return lower, upper
+    return lower, upper, speed
 
 
 def _corners(polygon: Array) -> Array:

@@ -214,7 +214,10 @@ def make_step_legs(scalar: Any) -> Any:
                 angle = wp.clamp(angle, legs.lower[degree], legs.upper[degree])
                 own.joints[t, degree] = angle
                 commanded.position[t, degree] = angle
-                commanded.velocity[t, degree] = solution[column, 1]
+                fastest = legs.fastest[degree]
+                commanded.velocity[t, degree] = wp.clamp(
+                    solution[column, 1], -fastest, fastest
+                )
                 column = column + 1
         return vec3(wp.length(aim - centre), sole_error, added)
 

@@ -111,6 +111,7 @@ def make_types(scalar: Any) -> SimpleNamespace:
         mass_below: wp.array[scalar]
         lower: wp.array[scalar]
         upper: wp.array[scalar]
+        fastest: wp.array[scalar]
 
     @wp.struct
     class Given:
