@@ -99,7 +99,7 @@ class StabiliserGains:
     margin: float = 0.8
     edge: float = 0.97
     keep: float = 0.4
-    fastest: float = 0.5
+    fastest: float = 0.95
     damping: float = 1e-6
 
 
