@@ -114,7 +114,6 @@ class BalancingController(Controller[State]):
         *,
         force: bool = False,
     ) -> None:
-        sole_placements(robot)
         self.robot, self.period = robot, period
         self.gains = balancing_gains(robot, period) if gains is None else gains
         if not force:
@@ -123,11 +122,14 @@ class BalancingController(Controller[State]):
         self._upright = _rotation(robot.standing)
         self.q: Array = np.array(robot.standing)
         self.com_velocity: Array = np.zeros(3)
+        self._position: Array = joint_positions(robot, self.q)
         self._feedback = np.zeros(2)
+        self._soles = sole_placements(robot)
 
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         self.q = np.array(start.q)
+        self._position = joint_positions(self.robot, self.q)
         self.com_velocity, self._feedback = np.zeros(3), np.zeros(2)
 
     def control(self, known: State, target: Target) -> Command:
@@ -167,7 +169,7 @@ class BalancingController(Controller[State]):
         wanted[:2] += self._feedback  # Eq. (24), into Eq. (33)
         twists, turn, height = self._drift(target)
         wanted[2] += DRIFT_RATE * height
-        arms = DRIFT_RATE * (target.position - joint_positions(robot, self.q))
+        arms = DRIFT_RATE * (target.position - self._position)
         moved = resolve(  # Eq. (18) and (19)
             robot,
             self.q,
@@ -179,9 +181,8 @@ class BalancingController(Controller[State]):
         )
         self.q = pin.integrate(robot.model, self.q, self.period * moved.velocity)
         self.com_velocity = wanted
-        return Command(
-            joint_positions(robot, self.q), moved.velocity[BASE_V:], target.torque
-        )
+        self._position = joint_positions(robot, self.q)
+        return Command(self._position, moved.velocity[BASE_V:], target.torque)
 
     def _drift(self, target: Target) -> tuple[dict[str, Array], Array, float]:
         """Return twists of the soles and turn of the body that undo drift.
@@ -192,11 +193,12 @@ class BalancingController(Controller[State]):
         """
         robot = self.robot
         model, data = robot.model, robot.data
-        assert target.soles is not None and target.torso is not None
+        assert target.soles is not None
+        assert target.torso is not None
         assert target.com is not None
         height = target.com[2] - float(pin.centerOfMass(model, data, self.q)[2])
         twists = {}
-        for side, (body, pose) in sole_placements(robot).items():
+        for side, (body, pose) in self._soles.items():
             sole = np.array(data.oMi[body].homogeneous) @ pose
             wanted = target.soles[side]
             off = np.concatenate(

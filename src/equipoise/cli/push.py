@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -62,6 +62,20 @@ class Push(WorldOptions):
     open_loop: bool = False
     """No feedback: servos hold the posture."""
 
+    law: Literal["stabiliser", "paper"] = "stabiliser"
+    """Law of the feedback: the stabiliser, or the balancing controller of the paper
+    (Eq. 33 of [Choi2007])."""
+
+    kp: Annotated[float | None, tyro.conf.arg(metavar="1/S")] = None
+    """Gain of the ZMP error in the paper's law [1/s]; default: in proportion to the
+    pendulum's natural frequency."""
+
+    kc: Annotated[float | None, tyro.conf.arg(metavar="1/S")] = None
+    """Gain of the CoM error in the paper's law [1/s]."""
+
+    force_gains: bool = False
+    """Use gains that are not stable."""
+
     true_state: bool = False
     """Feedback of the true state instead of sensors and an estimator."""
 
@@ -96,6 +110,12 @@ class Push(WorldOptions):
             raise EquipoiseError("give --direction or --directions, not both")
         if self.open_loop and self.true_state:
             raise EquipoiseError("--true-state is for feedback: not with --open-loop")
+        if (self.kp is None) != (self.kc is None):
+            raise EquipoiseError("--kp and --kc are given together, or neither is")
+        if self.law != "paper" and (self.kp is not None or self.force_gains):
+            raise EquipoiseError("--kp, --kc and --force-gains are for --law paper")
+        if self.law != "stabiliser" and self.open_loop:
+            raise EquipoiseError("--law is for feedback: not with --open-loop")
         if any(not math.isfinite(direction) for direction in self.direction):
             raise EquipoiseError("--direction must be finite")
 
@@ -115,6 +135,9 @@ class Push(WorldOptions):
             "link": self.at,
             "pull": self.pull,
             "feedback": not self.open_loop,
+            "law": self.law,
+            "gains": None if self.kp is None else (self.kp, self.kc),
+            "force_gains": self.force_gains,
             "true_state": self.true_state,
             "seed": self.seed,
             "seconds": self.seconds,
@@ -174,7 +197,7 @@ class Push(WorldOptions):
                         world,
                         directions,
                         progress=lambda done: told(len(directions) + done),
-                        **{**how, "feedback": False, "true_state": False},
+                        **_without_feedback(how),
                     )
                 results = pushes_summary(world, limits, servos)
             else:
@@ -189,6 +212,7 @@ class Push(WorldOptions):
             "engine": self.engine,
             "dt_s": self.dt,
             "feedback": "none" if self.open_loop else known,
+            "law": "servos" if self.open_loop else self.law,
             "link": pushed_link(asked.robot, self.at),
             "pull": self.pull,
             **asked.results(self.seed),
@@ -216,6 +240,13 @@ class Push(WorldOptions):
             write_push_polar(part / PICTURE_NAME, results)
 
         write_folder(self.out, write, files=_files(), replace=self.force)
+
+
+def _without_feedback(how: Mapping[str, Any]) -> dict[str, Any]:
+    from equipoise.simulation.push_limits import OF_FEEDBACK
+
+    kept = {name: value for name, value in how.items() if name not in OF_FEEDBACK}
+    return {**kept, "feedback": False}
 
 
 def _files() -> tuple[str, ...]:

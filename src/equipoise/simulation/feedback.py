@@ -1,13 +1,16 @@
-"""Sensors, estimator and stabiliser of a simulated robot, ready for the loop."""
+"""Sensors, estimator and controller of a simulated robot, ready for the loop."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
+from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.stabiliser import Stabiliser
 from equipoise.control.blocks import Controller, Estimator
+from equipoise.control.certificate import Gains
+from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.model import Robot
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
@@ -19,6 +22,9 @@ from equipoise.simulation.world import World
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
 
+Law = Literal["stabiliser", "paper"]
+Knowledge = Literal["none", "sensors", "true state"]
+
 
 @dataclass(frozen=True, eq=False)
 class Feedback:
@@ -29,12 +35,22 @@ class Feedback:
         sensors: What the robot measures.
         estimator: What it makes of that.
         control_period: Time between two commands [s].
+        law: Name of the law of control; ``"own"`` for one of yours.
+        true_state: Whether sensors measure without noise and delay.
     """
 
     controller: Controller[Any]
     sensors: SensorSuite | None
     estimator: Estimator | None
     control_period: float
+    law: str = "own"
+    true_state: bool = False
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the controller knows: sensors, or the true state."""
+        exact = self.true_state or self.sensors is None
+        return "true state" if exact else "sensors"
 
 
 def usual_sensors(world: World, seed: int = 0) -> SensorSuite:
@@ -82,4 +98,99 @@ def balance_feedback(
         sensors,
         ContactAidedEstimator(known, period),
         period,
+        "stabiliser",
+        true_state,
     )
+
+
+def paper_feedback(
+    world: World,
+    model: Robot | None = None,
+    *,
+    gains: Gains | tuple[float, float] | None = None,
+    force: bool = False,
+    true_state: bool = False,
+    seed: int = 0,
+    period: float = PERIOD,
+) -> Feedback:
+    """Return sensors, estimator and the balancing controller of [Choi2007].
+
+    Args:
+        world: The robot as it is.
+        model: The robot as estimator and controller know it; as it is unless given.
+        gains: Gains, delay and filter; or k_p and k_c [1/s] with the delay of the loop
+            and a filter that fits; or those of
+            :func:`~equipoise.balance.balancing.balancing_gains`.
+        force: Whether gains may be unstable.
+        true_state: Whether to measure without noise and delay.
+        seed: Seed of the noise.
+        period: Of sensors and control [s].
+
+    Raises:
+        EquipoiseError: If the gains are not stable: the condition that fails, and
+            stable ones near to them.
+    """
+    known = model or world.robot
+    if not isinstance(gains, Gains):
+        delay = period if true_state else DELAY + period
+        gains = balancing_gains(known, delay, *(gains or ()))
+    sensors = SensorSuite(world) if true_state else usual_sensors(world, seed)
+    return Feedback(
+        BalancingController(known, period, gains, force=force),
+        sensors,
+        ContactAidedEstimator(known, period),
+        period,
+        "paper",
+        true_state,
+    )
+
+
+def feedback_by(
+    world: World,
+    feedback: Feedback | bool,
+    model: Robot | None = None,
+    *,
+    law: Law = "stabiliser",
+    gains: Gains | tuple[float, float] | None = None,
+    force_gains: bool = False,
+    true_state: bool = False,
+    seed: int = 0,
+) -> Feedback | None:
+    """Return the feedback that an experiment is asked for, None for servos alone.
+
+    Args:
+        world: The robot as it is.
+        feedback: Whether there is feedback, or one of your own.
+        model: The robot as the controller knows it; as it is unless given.
+        law: Law of control: ``"stabiliser"`` for :func:`balance_feedback`, ``"paper"``
+            for :func:`paper_feedback`.
+        gains: Gains of the paper's law.
+        force_gains: Whether these may be unstable.
+        true_state: Whether to measure without noise and delay.
+        seed: Seed of the noise.
+
+    Raises:
+        EquipoiseError: If options do not go together, or gains are not stable.
+    """
+    if law not in get_args(Law):
+        raise NameNotFoundError("law", law, get_args(Law), "feedback")
+    if feedback is not True:
+        if true_state:
+            raise EquipoiseError("true_state is for feedback of ours: feedback=True")
+        if law != "stabiliser" or gains is not None:
+            raise EquipoiseError(
+                "law and gains are for feedback of ours: feedback=True"
+            )
+        return feedback or None
+    if law == "paper":
+        return paper_feedback(
+            world,
+            model,
+            gains=gains,
+            force=force_gains,
+            true_state=true_state,
+            seed=seed,
+        )
+    if gains is not None:
+        raise EquipoiseError("gains k_p and k_c are for law='paper'")
+    return balance_feedback(world, model, true_state=true_state, seed=seed)
