@@ -33,7 +33,7 @@ from equipoise.robot.joint_coordinates import BASE_V, joint_positions
 from equipoise.robot.model import Robot
 
 # Gains over the pendulum's ω, and the filter's time constant over k_p / ω².
-ZMP_GAIN, COM_GAIN, LAG = 0.5, 1.0, 3.0
+ZMP_GAIN, COM_GAIN, LAG = 0.2, 0.4, 2.0
 # Rate at which commanded soles, body, CoM height and arms go back to what is wanted,
 # where integration has left it [1/s].
 DRIFT_RATE = 20.0

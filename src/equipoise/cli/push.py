@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
@@ -20,6 +20,7 @@ from equipoise.cli.console import (
     printable,
     progress,
 )
+from equipoise.cli.feedback_options import FeedbackOptions
 from equipoise.cli.long_work import refuse_long_run
 from equipoise.cli.trial import run_trial
 from equipoise.cli.world_options import (
@@ -35,7 +36,7 @@ TRIES, MEAN_SECONDS = 9, 4.0
 
 
 @dataclass(frozen=True)
-class Push(WorldOptions):
+class Push(FeedbackOptions, WorldOptions):
     """Push a standing robot, and see whether it stands afterwards without a step."""
 
     impulse: Annotated[float | None, tyro.conf.arg(metavar="NS")] = None
@@ -58,26 +59,6 @@ class Push(WorldOptions):
 
     find_limit: bool = False
     """Find the largest impulse survived in each direction, by bisection."""
-
-    open_loop: bool = False
-    """No feedback: servos hold the posture."""
-
-    law: Literal["stabiliser", "paper"] = "stabiliser"
-    """Law of the feedback: the stabiliser, or the balancing controller of the paper
-    (Eq. 33 of [Choi2007])."""
-
-    kp: Annotated[float | None, tyro.conf.arg(metavar="1/S")] = None
-    """Gain of the ZMP error in the paper's law [1/s]; default: in proportion to the
-    pendulum's natural frequency."""
-
-    kc: Annotated[float | None, tyro.conf.arg(metavar="1/S")] = None
-    """Gain of the CoM error in the paper's law [1/s]."""
-
-    force_gains: bool = False
-    """Use gains that are not stable."""
-
-    true_state: bool = False
-    """Feedback of the true state instead of sensors and an estimator."""
 
     seconds: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
     """How long to simulate [s], a whole number of time steps; default: 4, and 8 if the
@@ -108,14 +89,6 @@ class Push(WorldOptions):
             )
         if self.direction and self.directions is not None:
             raise EquipoiseError("give --direction or --directions, not both")
-        if self.open_loop and self.true_state:
-            raise EquipoiseError("--true-state is for feedback: not with --open-loop")
-        if (self.kp is None) != (self.kc is None):
-            raise EquipoiseError("--kp and --kc are given together, or neither is")
-        if self.law != "paper" and (self.kp is not None or self.force_gains):
-            raise EquipoiseError("--kp, --kc and --force-gains are for --law paper")
-        if self.law != "stabiliser" and self.open_loop:
-            raise EquipoiseError("--law is for feedback: not with --open-loop")
         if any(not math.isfinite(direction) for direction in self.direction):
             raise EquipoiseError("--direction must be finite")
 
@@ -134,12 +107,7 @@ class Push(WorldOptions):
         return {
             "link": self.at,
             "pull": self.pull,
-            "feedback": not self.open_loop,
-            "law": self.law,
-            "gains": None if self.kp is None else (self.kp, self.kc),
-            "force_gains": self.force_gains,
-            "true_state": self.true_state,
-            "seed": self.seed,
+            **self.asked_feedback("stabiliser", self.seed),
             "seconds": self.seconds,
         }
 
@@ -212,7 +180,7 @@ class Push(WorldOptions):
             "engine": self.engine,
             "dt_s": self.dt,
             "feedback": "none" if self.open_loop else known,
-            "law": "servos" if self.open_loop else self.law,
+            "law": how.get("law", "servos"),
             "link": pushed_link(asked.robot, self.at),
             "pull": self.pull,
             **asked.results(self.seed),

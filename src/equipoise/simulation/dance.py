@@ -182,7 +182,7 @@ def dance(
     arms: ArmMotion | StandingMotion | None = None,
     *,
     feedback: Feedback | bool = True,
-    law: Law = "stabiliser",
+    law: Law = "paper",
     gains: Gains | tuple[float, float] | None = None,
     force_gains: bool = False,
     true_state: bool = False,
@@ -201,9 +201,9 @@ def dance(
             solved already; a dance that fits the robot unless given.
         feedback: Whether there is feedback in both runs, or one of your own; servos
             with feed-forward torques alone if not.
-        law: Law of ours: ``"stabiliser"``
-            (:func:`~equipoise.simulation.feedback.balance_feedback`), or ``"paper"``
-            (:func:`~equipoise.simulation.feedback.paper_feedback`).
+        law: Law of ours: ``"paper"``
+            (:func:`~equipoise.simulation.feedback.paper_feedback`), or ``"stabiliser"``
+            (:func:`~equipoise.simulation.feedback.balance_feedback`).
         gains: Gains of the paper's law, or k_p and k_c [1/s].
         force_gains: Whether these may be unstable.
         true_state: Whether ours is shown the true state, not sensors.

@@ -163,7 +163,7 @@ def feedback_by(
         feedback: Whether there is feedback, or one of your own.
         model: The robot as the controller knows it; as it is unless given.
         law: Law of control: ``"stabiliser"`` for :func:`balance_feedback`, ``"paper"``
-            for :func:`paper_feedback`.
+            for :func:`paper_feedback`. It does not matter for feedback of your own.
         gains: Gains of the paper's law.
         force_gains: Whether these may be unstable.
         true_state: Whether to measure without noise and delay.
@@ -177,10 +177,8 @@ def feedback_by(
     if feedback is not True:
         if true_state:
             raise EquipoiseError("true_state is for feedback of ours: feedback=True")
-        if law != "stabiliser" or gains is not None:
-            raise EquipoiseError(
-                "law and gains are for feedback of ours: feedback=True"
-            )
+        if gains is not None:
+            raise EquipoiseError("gains are for feedback of ours: feedback=True")
         return feedback or None
     if law == "paper":
         return paper_feedback(
