@@ -40,6 +40,7 @@ OUTCOME = (
     "yaw_rate_degps",
     "com_error_m",
     "feedback",
+    "law",
     "theoretical_limit_ns",
     "limit_fraction",
     "com_excursion_m",
