@@ -30,10 +30,33 @@ def test_arms_of_a_file_dance(say: Say, wave: Path, tmp_path: Path) -> None:
     assert "legs held" in said.out
     summary = json.loads((out / "summary.json").read_text())
     assert set(summary["compared"]) == {"legs keep the CoM", "legs held"}
+    assert (summary["law"], summary["feedback"]) == ("paper", "sensors")
     page = (out / "report.html").read_text()
     for words in ("Side by side", "held CoM", "left arm", "left leg, legs held"):
         assert words in page
     assert say("dance", "--arms", wave, "--out", out).status == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "law", "knowledge"),
+    [
+        (("--open-loop",), "servos", "none"),
+        (("--true-state", "--law", "stabiliser"), "stabiliser", "true state"),
+    ],
+)
+def test_feedback_is_chosen(
+    say: Say,
+    wave: Path,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    law: str,
+    knowledge: str,
+) -> None:
+    """Servos alone, or another law, or the true state."""
+    out = tmp_path / "run"
+    assert say("dance", "--arms", wave, *words, "--out", out).status == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["law"], summary["feedback"]) == (law, knowledge)
 
 
 def test_arms_beyond_limits_are_one_line(say: Say, tmp_path: Path) -> None:
@@ -54,6 +77,7 @@ def test_arms_beyond_limits_are_one_line(say: Say, tmp_path: Path) -> None:
         (("itu-biped",), "has no arms to dance with: give motions of other joints, --"),
         (("--arms", "missing.csv"), "missing.csv: no such file"),
         (("three-link",), "three-link"),
+        (("--open-loop", "--true-state"), "not with --open-loop"),
     ],
 )
 def test_bad_input_is_one_line(say: Say, words: tuple[str, ...], message: str) -> None:

@@ -104,3 +104,37 @@ def test_bad_input(
     assert len(said.err.splitlines()) == 1
     assert named in said.err
     assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--law", "paper", "--kp", "3", "--kc", "2"),
+            "k_c > k_p > 0 does not hold; stable ones near to them are k_p = 1.8/s",
+        ),
+        (("--law", "paper", "--kp", "3"), "--kp and --kc are given together"),
+        (("--kp", "1", "--kc", "2"), "are for --law paper"),
+        (("--law", "paper", "--open-loop"), "not with --open-loop"),
+    ],
+)
+def test_gains_of_the_paper_are_checked(
+    push: Say, words: tuple[str, ...], message: str
+) -> None:
+    """One line, status 2."""
+    said = push("humanoid", "--impulse", "5", *words)
+    assert said.status == 2
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_the_paper_s_law_pushes(push: Say, tmp_path: Path) -> None:
+    """The law is part of the results; unstable gains are used if forced."""
+    out = tmp_path / "run"
+    words = ("--law", "paper", "--seconds", "2", "--out", out)
+    assert push("mahru-1", "--impulse", "4", *words).status == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["law"], summary["feedback"]) == ("paper", "sensors")
+    forced = ("--kp", "0.4", "--kc", "0.3", "--force-gains", "--true-state")
+    words = ("--law", "paper", "--seconds", "2", *forced)
+    assert push("mahru-1", "--impulse", "1", *words).status in (0, 1)

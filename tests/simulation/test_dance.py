@@ -9,13 +9,14 @@ import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.gait.arm_motion import ArmMotion
 from equipoise.simulation.dance import EMBEDDED, HELD, dance, read_arm_motion
+from equipoise.simulation.feedback import Feedback
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["native", "mujoco"])
 def test_mahru_dances(engine):
     """CoM within 5 mm and ZMP within 10 mm in 10 s of dance; worse with legs held."""
-    done = dance(eq.load("mahru-1"), engine=engine)
+    done = dance(eq.load("mahru-1"), engine=engine, feedback=False)
     results, held = done.run.summary, done.held.summary
     assert results["achieved"], results["sentence"]
     assert results["duration_s"] == pytest.approx(10.0)
@@ -28,6 +29,32 @@ def test_mahru_dances(engine):
     # what the joints were told is what they did: servos followed
     speeds = np.abs(done.run.v[:, 6:]).max(axis=0)
     assert (speeds >= 2.0).sum() >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["native", "mujoco"])
+def test_mahru_dances_with_sensors_and_feedback(engine):
+    """CoM within 5 mm and ZMP within 10 mm in 10 s, by the paper's law; held worse."""
+    done = dance(eq.load("mahru-1"), engine=engine)
+    results, held = done.run.summary, done.held.summary
+    assert (results["law"], results["feedback"]) == ("paper", "sensors")
+    assert results["achieved"], results["sentence"]
+    assert results["duration_s"] == pytest.approx(10.0)
+    assert results["com_error_m"]["max"] <= 5e-3
+    assert max(results["zmp_deviation_m"].values()) <= 10e-3
+    assert held["com_error_m"]["max"] > 3.0 * results["com_error_m"]["max"]
+
+
+@pytest.mark.parametrize("true_state", [False, True])
+def test_feedback_is_named(true_state):
+    """What it knows, and its law, is part of the results."""
+    robot = eq.load("mahru-1")
+    done = dance(robot, short(robot), law="stabiliser", true_state=true_state)
+    results = done.run.summary
+    assert results["feedback"] == ("true state" if true_state else "sensors")
+    assert results["law"] == "stabiliser"
+    assert results["fell_at_s"] is None
+    assert done.run.measured is not None
 
 
 def short(robot: eq.Robot) -> ArmMotion:
@@ -58,12 +85,12 @@ def test_a_controller_is_asked():
     done = dance(
         robot,
         short(robot),
-        controller=controller,
-        control_period=5e-3,
+        feedback=Feedback(controller, None, None, 5e-3),
         progress=told.append,
     )
     assert controller.count == 2 * 80
     assert done.run.summary["fell_at_s"] is None
+    assert done.run.summary["law"] == "own"
     assert max(told) > 0.7
 
 

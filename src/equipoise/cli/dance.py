@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from equipoise.cli.feedback_options import FeedbackOptions
 from equipoise.cli.long_work import refuse_long_run
 from equipoise.cli.trial import RunOptions, asked_push, run_trial, with_pushes
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Dance(RunOptions):
+class Dance(FeedbackOptions, RunOptions):
     """Let the arms dance while the legs keep the CoM, and beside it with legs held."""
 
     robot: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ROBOT")] = (
@@ -41,6 +42,7 @@ class Dance(RunOptions):
             read_arm_motion,
         )
 
+        feedback = self.asked_feedback("paper", self.seed)
         beside: dict[str, Run] = {}
 
         def simulate(world: World, model: Robot, **how: Any) -> Run:
@@ -51,7 +53,7 @@ class Dance(RunOptions):
             asked_pushes = [asked_push(word) for word in self.push]
             world = with_pushes(world, asked_pushes, motion.duration)
             refuse_long_run(self, 2.0 * motion.duration, model.model.nv)
-            done = dance(world, motion, **how)
+            done = dance(world, motion, **feedback, **how)
             beside.update({EMBEDDED: done.run, HELD: done.held})
             return done.run
 

@@ -20,6 +20,7 @@ from equipoise.cli.console import (
     printable,
     progress,
 )
+from equipoise.cli.feedback_options import FeedbackOptions
 from equipoise.cli.long_work import refuse_long_run
 from equipoise.cli.trial import run_trial
 from equipoise.cli.world_options import (
@@ -35,7 +36,7 @@ TRIES, MEAN_SECONDS = 9, 4.0
 
 
 @dataclass(frozen=True)
-class Push(WorldOptions):
+class Push(FeedbackOptions, WorldOptions):
     """Push a standing robot, and see whether it stands afterwards without a step."""
 
     impulse: Annotated[float | None, tyro.conf.arg(metavar="NS")] = None
@@ -58,12 +59,6 @@ class Push(WorldOptions):
 
     find_limit: bool = False
     """Find the largest impulse survived in each direction, by bisection."""
-
-    open_loop: bool = False
-    """No feedback: servos hold the posture."""
-
-    true_state: bool = False
-    """Feedback of the true state instead of sensors and an estimator."""
 
     seconds: Annotated[float | None, tyro.conf.arg(metavar="S")] = None
     """How long to simulate [s], a whole number of time steps; default: 4, and 8 if the
@@ -94,8 +89,6 @@ class Push(WorldOptions):
             )
         if self.direction and self.directions is not None:
             raise EquipoiseError("give --direction or --directions, not both")
-        if self.open_loop and self.true_state:
-            raise EquipoiseError("--true-state is for feedback: not with --open-loop")
         if any(not math.isfinite(direction) for direction in self.direction):
             raise EquipoiseError("--direction must be finite")
 
@@ -114,9 +107,7 @@ class Push(WorldOptions):
         return {
             "link": self.at,
             "pull": self.pull,
-            "feedback": not self.open_loop,
-            "true_state": self.true_state,
-            "seed": self.seed,
+            **self.asked_feedback("stabiliser", self.seed),
             "seconds": self.seconds,
         }
 
@@ -174,7 +165,7 @@ class Push(WorldOptions):
                         world,
                         directions,
                         progress=lambda done: told(len(directions) + done),
-                        **{**how, "feedback": False, "true_state": False},
+                        **_without_feedback(how),
                     )
                 results = pushes_summary(world, limits, servos)
             else:
@@ -189,6 +180,7 @@ class Push(WorldOptions):
             "engine": self.engine,
             "dt_s": self.dt,
             "feedback": "none" if self.open_loop else known,
+            "law": how.get("law", "servos"),
             "link": pushed_link(asked.robot, self.at),
             "pull": self.pull,
             **asked.results(self.seed),
@@ -216,6 +208,13 @@ class Push(WorldOptions):
             write_push_polar(part / PICTURE_NAME, results)
 
         write_folder(self.out, write, files=_files(), replace=self.force)
+
+
+def _without_feedback(how: Mapping[str, Any]) -> dict[str, Any]:
+    from equipoise.simulation.push_limits import OF_FEEDBACK
+
+    kept = {name: value for name, value in how.items() if name not in OF_FEEDBACK}
+    return {**kept, "feedback": False}
 
 
 def _files() -> tuple[str, ...]:

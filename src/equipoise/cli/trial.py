@@ -39,6 +39,7 @@ OUTCOME = (
     "velocity_mps",
     "yaw_rate_degps",
     "feedback",
+    "law",
     "com_error_from_stance_m",
     "com_error_m",
     "theoretical_limit_ns",

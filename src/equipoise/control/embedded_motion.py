@@ -51,6 +51,8 @@ from equipoise.robot.model import Robot
 BaseLimb = Literal["left", "right", "both"]
 # Name of the base limb's own matrix among those that may be damped.
 BASE = "base"
+# In place of J_1⁺, which no equation needs.
+NOT_INVERTED = DampedInverse(np.zeros((0, 6)), np.zeros((0, 0)), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +145,7 @@ def embedded_com_velocity(
     subtract from ċ.
     """
     com_from_base = body.com - body.position - base.lever
-    moved = base_twist[:3] + np.cross(base_twist[3:], com_from_base)
+    moved = base_twist[:3] + cross_matrix(base_twist[3:]) @ com_from_base
     moved = moved + given_com_velocity
     for other in others:
         relative = other.twist - limb_to_limb(other.limb.lever, base.lever) @ base_twist
@@ -309,17 +311,17 @@ def resolve(
             _vector(body_angular_velocity, 3, "body_angular_velocity"),
         ]
     )
+    given_com = body.com_jacobian @ given
+    base_names = [robot.legs[side].name for side in SIDES if base in (side, "both")]
     embedded = {
         name: Embedded(
             limb,
-            limb_inverse(limb, smallest),
+            NOT_INVERTED if name in base_names else limb_inverse(limb, smallest),
             ends[name] - body.twist_of_others(limb, given),
             _padded(limb, liked),
         )
         for name, limb in limbs.items()
     }
-    given_com = body.com_jacobian @ given
-    base_names = [robot.legs[side].name for side in SIDES if base in (side, "both")]
     legs = [embedded.pop(name) for name in base_names]
     others = list(embedded.values())
     rest = (others, given_com, wanted)

@@ -14,7 +14,6 @@ from equipoise.simulation.feedback import (
     Feedback,
     Knowledge,
     balance_feedback,
-    knowledge_of,
 )
 from equipoise.simulation.world import World
 
@@ -97,7 +96,7 @@ def closed_loop(
     if closed is None:
         words = "closed loop" if "controller" in given else OPEN_LOOP
         return ClosedLoop(given, words=words)
-    knowledge, watched = knowledge_of(closed), None
+    knowledge, watched = closed.knowledge, None
     if closed.estimator is not None:
         watched = WatchedEstimator(
             closed.estimator, closed.control_period, max(dt, WALK_PERIOD)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import frozen_array
-from equipoise.control.blocks import Controller, Estimator
+from equipoise.control.certificate import Gains
 from equipoise.errors import EquipoiseError
 from equipoise.gait.arm_motion import ArmMotion, free_joints, peak_speeds
 from equipoise.gait.standing_motion import (
@@ -31,7 +31,7 @@ from equipoise.log.recordings.recording_of_csv import csv_columns
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.sensors import SensorSuite
+from equipoise.simulation.feedback import Feedback, Knowledge, Law, feedback_by
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.summary import (
@@ -63,6 +63,9 @@ class DanceSummary(TrialSummary):
     """Results of a dance.
 
     Attributes:
+        feedback: What the feedback knows: ``"sensors"``, ``"true state"``, or
+            ``"none"`` where there is none.
+        law: Law of control: ``"stabiliser"``, ``"paper"``, or ``"servos"`` alone.
         arms: Where the motion of the arms comes from.
         arm_speed_radps: Peak speed of each joint that was told to move [rad/s].
         held_com_m: Where the CoM was to be [m].
@@ -75,6 +78,8 @@ class DanceSummary(TrialSummary):
             name; None within the results of one of them.
     """
 
+    feedback: Knowledge
+    law: str
     arms: str
     arm_speed_radps: dict[str, float]
     held_com_m: dict[str, float]
@@ -176,11 +181,12 @@ def dance(
     robot: Robot | World,
     arms: ArmMotion | StandingMotion | None = None,
     *,
-    controller: Controller[Any] | None = None,
-    sensors: SensorSuite | None = None,
-    estimator: Estimator | None = None,
-    control_period: float | None = None,
-    sensor_period: float | None = None,
+    feedback: Feedback | bool = True,
+    law: Law = "paper",
+    gains: Gains | tuple[float, float] | None = None,
+    force_gains: bool = False,
+    true_state: bool = False,
+    seed: int = 0,
     model: Robot | None = None,
     engine: EngineName = "native",
     dt: float = 1e-3,
@@ -193,14 +199,17 @@ def dance(
             :func:`~equipoise.simulation.trials.trial_world`'s.
         arms: What the arms do, from :func:`read_arm_motion`, or a motion that was
             solved already; a dance that fits the robot unless given.
-        controller: What is done about the motion, in both runs; servos with
-            feed-forward torques alone unless given.
-        sensors: What the controller is shown instead of the state.
-        estimator: Makes a state of what the sensors measure, for the controller.
-        control_period: For which a command holds [s]; one time step unless given.
-        sensor_period: How often sensors measure [s]; in each control period unless
+        feedback: Whether there is feedback in both runs, or one of your own; servos
+            with feed-forward torques alone if not.
+        law: Law of ours: ``"paper"``
+            (:func:`~equipoise.simulation.feedback.paper_feedback`), or ``"stabiliser"``
+            (:func:`~equipoise.simulation.feedback.balance_feedback`).
+        gains: Gains of the paper's law, or k_p and k_c [1/s].
+        force_gains: Whether these may be unstable.
+        true_state: Whether ours is shown the true state, not sensors.
+        seed: Seed of the noise of our sensors.
+        model: The robot as planner, feed-forward and feedback know it; as it is unless
             given.
-        model: The robot as planner and feed-forward know it; as it is unless given.
         engine: Which engine.
         dt: Time step [s].
         progress: Is told the simulated time of both runs together [s] now and then.
@@ -211,9 +220,19 @@ def dance(
 
     Raises:
         EquipoiseError: If arms are beyond their limits, or legs cannot keep the CoM:
-            which joint and when.
+            which joint and when; or if gains are not stable.
     """
     world = trial_world(robot)
+    closed = feedback_by(
+        world,
+        feedback,
+        model,
+        law=law,
+        gains=gains,
+        force_gains=force_gains,
+        true_state=true_state,
+        seed=seed,
+    )
     motion = arms
     if not isinstance(motion, StandingMotion):
         motion = dance_motion(world, motion, model)
@@ -228,17 +247,16 @@ def dance(
         def assess(
             run: Run, summary: RunSummary, way: StandingMotion = way
         ) -> DanceSummary:
-            return _assess(world, way, run, summary)
+            return _assess(world, way, closed, run, summary)
 
         runs.append(
             simulate(
                 world,
                 way,
-                controller=controller,
-                sensors=sensors,
-                estimator=estimator,
-                control_period=control_period,
-                sensor_period=sensor_period,
+                controller=None if closed is None else closed.controller,
+                sensors=None if closed is None else closed.sensors,
+                estimator=None if closed is None else closed.estimator,
+                control_period=None if closed is None else closed.control_period,
                 engine=engine,
                 dt=dt,
                 assess=assess,
@@ -268,7 +286,11 @@ def _compared(run: Run) -> dict[str, Any]:
 
 
 def _assess(
-    world: World, motion: StandingMotion, run: Run, summary: RunSummary
+    world: World,
+    motion: StandingMotion,
+    closed: Feedback | None,
+    run: Run,
+    summary: RunSummary,
 ) -> DanceSummary:
     robot, centre = world.robot, motion.com
     error = summary.com_error_m
@@ -305,6 +327,8 @@ def _assess(
     assert planned is not None  # a motion has points
     return DanceSummary(
         **results,
+        feedback="none" if closed is None else closed.knowledge,
+        law="servos" if closed is None else closed.law,
         arms=motion.arms.origin,
         arm_speed_radps=dict(peak_speeds(motion.arms)),
         held_com_m=named_axes(centre),

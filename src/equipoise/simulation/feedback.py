@@ -1,13 +1,16 @@
-"""Sensors, estimator and stabiliser of a simulated robot, ready for the loop."""
+"""Sensors, estimator and controller of a simulated robot, ready for the loop."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.stabiliser import Stabiliser
 from equipoise.control.blocks import Controller, Estimator
+from equipoise.control.certificate import Gains
+from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.model import Robot
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
@@ -20,6 +23,7 @@ from equipoise.simulation.world import World
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
 
+Law = Literal["stabiliser", "paper"]
 Knowledge = Literal["none", "sensors", "true state"]
 
 
@@ -32,12 +36,19 @@ class Feedback:
         sensors: What the robot measures.
         estimator: What it makes of that.
         control_period: Time between two commands [s].
+        law: Name of the law of control; ``"own"`` for one of yours.
     """
 
     controller: Controller[Any]
     sensors: SensorSuite | None
     estimator: Estimator | None
     control_period: float
+    law: str = "own"
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the controller knows: what sensors say, or the true state."""
+        return "true state" if self.sensors is None else "sensors"
 
 
 def usual_sensors(world: World, seed: int = 0) -> SensorSuite:
@@ -74,25 +85,112 @@ def balance_feedback(
     Args:
         world: The robot as it is.
         model: The robot as estimator and stabiliser know it; as it is unless given.
-        true_state: Whether the stabiliser is shown the true state, without sensors and
-            estimator.
+        true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
         period: Of sensors and control [s].
     """
     known = model or world.robot
-    stabiliser = Stabiliser(known, period)
-    if true_state:
-        return Feedback(TrueState(world, known, stabiliser), None, None, period)
-    return Feedback(
-        stabiliser,
-        usual_sensors(world, seed),
-        ContactAidedEstimator(known, period),
-        period,
+    return _feedback(
+        world, known, Stabiliser(known, period), "stabiliser", true_state, seed, period
     )
 
 
-def knowledge_of(feedback: Feedback | None) -> Knowledge:
-    """Return what feedback knows of the robot."""
-    if feedback is None:
-        return "none"
-    return "true state" if feedback.sensors is None else "sensors"
+def paper_feedback(
+    world: World,
+    model: Robot | None = None,
+    *,
+    gains: Gains | tuple[float, float] | None = None,
+    force: bool = False,
+    true_state: bool = False,
+    seed: int = 0,
+    period: float = PERIOD,
+) -> Feedback:
+    """Return sensors, estimator and the balancing controller of [Choi2007].
+
+    Args:
+        world: The robot as it is.
+        model: The robot as estimator and controller know it; as it is unless given.
+        gains: Gains, delay and filter; or k_p and k_c [1/s] with the delay of the loop
+            and a filter that fits; or those of
+            :func:`~equipoise.balance.balancing.balancing_gains`.
+        force: Whether gains may be unstable.
+        true_state: Whether the controller is shown the true state, not sensors.
+        seed: Seed of the noise.
+        period: Of sensors and control [s].
+
+    Raises:
+        EquipoiseError: If the gains are not stable: the condition that fails, and
+            stable ones near to them.
+    """
+    known = model or world.robot
+    if not isinstance(gains, Gains):
+        delay = period if true_state else DELAY + period
+        gains = balancing_gains(known, delay, *(gains or ()))
+    controller = BalancingController(known, period, gains, force=force)
+    return _feedback(world, known, controller, "paper", true_state, seed, period)
+
+
+def _feedback(
+    world: World,
+    known: Robot,
+    controller: Controller[Any],
+    law: Law,
+    true_state: bool,
+    seed: int,
+    period: float,
+) -> Feedback:
+    """Return feedback by sensors and the estimator, or of the true state."""
+    if true_state:
+        shown = TrueState(world, known, controller)
+        return Feedback(shown, None, None, period, law)
+    estimator = ContactAidedEstimator(known, period)
+    return Feedback(controller, usual_sensors(world, seed), estimator, period, law)
+
+
+def feedback_by(
+    world: World,
+    feedback: Feedback | bool,
+    model: Robot | None = None,
+    *,
+    law: Law = "stabiliser",
+    gains: Gains | tuple[float, float] | None = None,
+    force_gains: bool = False,
+    true_state: bool = False,
+    seed: int = 0,
+) -> Feedback | None:
+    """Return the feedback that an experiment is asked for, None for servos alone.
+
+    Args:
+        world: The robot as it is.
+        feedback: Whether there is feedback, or one of your own.
+        model: The robot as the controller knows it; as it is unless given.
+        law: Law of control: ``"stabiliser"`` for :func:`balance_feedback`, ``"paper"``
+            for :func:`paper_feedback`. It does not matter for feedback of your own.
+        gains: Gains of the paper's law.
+        force_gains: Whether these may be unstable.
+        true_state: Whether the controller is shown the true state, not sensors.
+        seed: Seed of the noise.
+
+    Raises:
+        EquipoiseError: If options do not go together, or gains are not stable.
+    """
+    if law not in get_args(Law):
+        raise NameNotFoundError("law", law, get_args(Law), "feedback")
+    if feedback is not True:
+        if true_state:
+            raise EquipoiseError("true_state is for feedback of ours: feedback=True")
+        if gains is not None:
+            raise EquipoiseError("gains are for feedback of ours: feedback=True")
+        return feedback or None
+    if law == "paper":
+        return paper_feedback(
+            world,
+            model,
+            gains=gains,
+            force=force_gains,
+            true_state=true_state,
+            seed=seed,
+        )
+    if gains is not None:
+        raise EquipoiseError("gains k_p and k_c are for law='paper'")
+    return balance_feedback(world, model, true_state=true_state, seed=seed)

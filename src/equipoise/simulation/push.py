@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
+from equipoise.control.certificate import Gains
 from equipoise.errors import EquipoiseError
 from equipoise.gait.standing import standing_reference
 from equipoise.gait.standing_motion import bent_stance
@@ -44,12 +45,7 @@ from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.feedback import (
-    Feedback,
-    Knowledge,
-    balance_feedback,
-    knowledge_of,
-)
+from equipoise.simulation.feedback import Feedback, Knowledge, Law, feedback_by
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.summary import (
@@ -99,6 +95,7 @@ class PushSummary(TrialSummary):
     Attributes:
         feedback: What the feedback knows: ``"sensors"``, ``"true state"``, or
             ``"none"`` where there is none.
+        law: Law of control: ``"stabiliser"``, ``"paper"``, or ``"servos"`` alone.
         impulse_nspkg: Impulse over the robot's mass [N s/kg].
         theoretical_limit_ns: J* in the direction of the push [N s].
         limit_fraction: Impulse over J*.
@@ -112,6 +109,7 @@ class PushSummary(TrialSummary):
     """
 
     feedback: Knowledge
+    law: str
     impulse_nspkg: float
     theoretical_limit_ns: float
     limit_fraction: float | None
@@ -180,6 +178,9 @@ def push(
     link: str | None = None,
     pull: bool = False,
     feedback: Feedback | bool = True,
+    law: Law = "stabiliser",
+    gains: Gains | tuple[float, float] | None = None,
+    force_gains: bool = False,
     true_state: bool = False,
     seed: int = 0,
     seconds: float | None = None,
@@ -198,9 +199,13 @@ def push(
         terrain: What it stands on; flat ground unless given.
         link: Link whose centre of mass is pushed; the torso unless given.
         pull: Whether it is pulled instead: the opposite direction.
-        feedback: Whether there is feedback
-            (:func:`~equipoise.simulation.feedback.balance_feedback`), or one of your
-            own; servos alone hold the posture if not.
+        feedback: Whether there is feedback, or one of your own; servos alone hold the
+            posture if not.
+        law: Law of ours: ``"stabiliser"``
+            (:func:`~equipoise.simulation.feedback.balance_feedback`), or ``"paper"``
+            (:func:`~equipoise.simulation.feedback.paper_feedback`).
+        gains: Gains of the paper's law, or k_p and k_c [1/s].
+        force_gains: Whether these may be unstable.
         true_state: Whether ours is shown the true state, not sensors.
         seed: Seed of the noise of our sensors.
         seconds: How long to simulate [s]; 4 s unless given, and 8 s if the robot is
@@ -215,11 +220,9 @@ def push(
 
     Raises:
         NameNotFoundError: If the robot has no such link.
-        EquipoiseError: If impulse or direction is impossible, the time is too short, or
-            the robot has no posture to stand in.
+        EquipoiseError: If impulse or direction is impossible, the time is too short,
+            the robot has no posture to stand in, or gains are not stable.
     """
-    if true_state and feedback is not True:
-        raise EquipoiseError("true_state is for feedback of ours: feedback=True")
     least = PUSH_START + PUSH_DURATION + LEAST_AFTER
     if seconds is not None and not seconds >= least:
         raise EquipoiseError(
@@ -232,12 +235,18 @@ def push(
     pushed = horizontal_push(world.robot, impulse, towards, PUSH_START, link=link)
     world = replace(world, pushes=(*world.pushes, pushed))
     known = model or world.robot
-    closed = feedback if isinstance(feedback, Feedback) else None
-    if feedback is True:
-        closed = balance_feedback(world, known, true_state=true_state, seed=seed)
+    closed = feedback_by(
+        world,
+        feedback,
+        known,
+        law=law,
+        gains=gains,
+        force_gains=force_gains,
+        true_state=true_state,
+        seed=seed,
+    )
     word = "pull" if pull else "push"
     what = f"a {word} of {impulse:.3g} N s towards {degrees(towards):.0f}°"
-    knowledge = knowledge_of(closed)
 
     def assess(run: Run, summary: RunSummary) -> PushSummary:
         moved = _moved(world, run)
@@ -263,7 +272,8 @@ def push(
         limit = theoretical_limit(world, towards, q=q)
         return PushSummary(
             **results,
-            feedback=knowledge,
+            feedback="none" if closed is None else closed.knowledge,
+            law="servos" if closed is None else closed.law,
             impulse_nspkg=impulse / world.robot.mass,
             theoretical_limit_ns=limit,
             limit_fraction=impulse / limit if limit > 0.0 else None,

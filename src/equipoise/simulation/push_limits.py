@@ -16,7 +16,7 @@ from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.feedback import balance_feedback
+from equipoise.simulation.feedback import feedback_by
 from equipoise.simulation.push import (
     CONDITIONS,
     degrees,
@@ -33,6 +33,8 @@ RESOLUTION = 0.01
 # What survives the theoretical limit is pushed harder by this factor, at most so often.
 HARDER, MOST_HARDER = 1.5, 4
 DIRECTIONS = 8
+# Arguments of a push that say what its feedback is.
+OF_FEEDBACK = ("law", "gains", "force_gains", "true_state", "seed")
 # The curve of the theoretical limit has so many points, beside its corners.
 CURVE_POINTS = 180
 
@@ -141,13 +143,10 @@ def find_push_limits(
 
 def _with_feedback(world: World, how: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a push with feedback that is made once for all."""
-    if how.get("feedback", True) is not True:
-        return how
     rest = dict(how)
-    true_state, seed = rest.pop("true_state", False), rest.pop("seed", 0)
-    model = rest.get("model")
-    made = balance_feedback(world, model, true_state=true_state, seed=seed)
-    return {**rest, "feedback": made}
+    asked = {name: rest.pop(name) for name in OF_FEEDBACK if name in rest}
+    made = feedback_by(world, rest.get("feedback", True), rest.get("model"), **asked)
+    return {**rest, "feedback": False if made is None else made}
 
 
 def _bisected(

@@ -1,6 +1,8 @@
-"""A stabiliser that is shown the true state, for comparison with one that senses."""
+"""A controller that is shown the true state, for comparison with one that senses."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -8,7 +10,6 @@ import pinocchio as pin
 from equipoise.arrays import Array
 from equipoise.balance.estimator import LIFT, TOUCH, Estimate
 from equipoise.balance.skeleton import SIDES, sole_placements
-from equipoise.balance.stabiliser import Stabiliser
 from equipoise.control.blocks import Controller
 from equipoise.control.signals import Command, State, Target
 from equipoise.robot.model import Robot
@@ -16,21 +17,21 @@ from equipoise.simulation.world import World
 
 
 class TrueState(Controller[State]):
-    """Hands the stabiliser what an estimator without any error would tell.
+    """Hands a controller what an estimator without any error would tell.
 
     That is base, CoM, velocities and ground forces as they are; joints are solved with
     the model that is known, whose CoM may be another than the true one.
 
     Args:
         world: The robot as it is.
-        model: The robot as the stabiliser knows it.
-        stabiliser: Makes the commands.
+        model: The robot as the controller knows it.
+        controller: Makes commands of estimates.
     """
 
-    def __init__(self, world: World, model: Robot, stabiliser: Stabiliser) -> None:
+    def __init__(self, world: World, model: Robot, controller: Controller[Any]) -> None:
         from equipoise.kernels import estimation
 
-        self._rows, self._stabiliser = estimation, stabiliser
+        self._rows, self._controller = estimation, controller
         self._true, self._model = world.robot, model
         self._true_data = world.robot.model.createData()
         self._data = model.model.createData()
@@ -46,11 +47,11 @@ class TrueState(Controller[State]):
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         self._contact = np.ones(2)
-        self._stabiliser.reset(start)
+        self._controller.reset(start)
 
     def control(self, known: State, target: Target) -> Command:
-        """Return the stabiliser's command."""
-        return self._stabiliser.control(self._estimate(known), target)
+        """Return the controller's command."""
+        return self._controller.control(self._estimate(known), target)
 
     def _estimate(self, state: State) -> Estimate:
         rows, q, v = self._rows, state.q, state.v

@@ -44,6 +44,7 @@ SHOWN = (
     "robot",
     "engine",
     "feedback",
+    "law",
     "link",
     "pull",
     "terrain",
