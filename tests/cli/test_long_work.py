@@ -21,7 +21,7 @@ from equipoise.simulation.world import make_world
     [
         ("stand itu-biped --seconds 86400 --dt 1e-6", "8.64e+10 time steps"),
         ("drop itu-biped --seconds 50000 --engine mujoco", "5e+07 time steps"),
-        ("walk itu-biped --steps 300 --dt 1e-6", "time steps"),
+        ("walk itu-biped --steps 150 --dt 1e-6", "time steps"),
         ("poses itu-biped --candidates 1000000000", "of 1000000000 poses"),
     ],
 )

@@ -32,10 +32,9 @@ def test_mahru_dances(engine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["native", "mujoco"])
-def test_mahru_dances_with_sensors_and_feedback(engine):
+def test_mahru_dances_with_sensors_and_feedback():
     """CoM within 5 mm and ZMP within 10 mm in 10 s, by the paper's law; held worse."""
-    done = dance(eq.load("mahru-1"), engine=engine)
+    done = dance(eq.load("mahru-1"))
     results, held = done.run.summary, done.held.summary
     assert (results["law"], results["feedback"]) == ("paper", "sensors")
     assert results["achieved"], results["sentence"]
