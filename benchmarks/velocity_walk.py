@@ -98,7 +98,7 @@ def main() -> None:
 def row(name: str, timed: Timed, engine: str, open_loop: bool) -> None:
     """Walk and print how it went."""
     world = trial_world(timed.walk.robot)
-    blocks = {} if open_loop else vars(balance_feedback(world))
+    blocks = {} if open_loop else balance_feedback(world).blocks
     # few records: memory is to be that of the walk
     run = simulate(world, timed, engine=engine, record_period=0.5, **blocks)
     planned = planned_soles(run)

@@ -46,6 +46,16 @@ class Feedback:
     law: str = "own"
 
     @property
+    def blocks(self) -> dict[str, Any]:
+        """Its blocks and their period, by the names that ``simulate`` knows."""
+        return {
+            "controller": self.controller,
+            "sensors": self.sensors,
+            "estimator": self.estimator,
+            "control_period": self.control_period,
+        }
+
+    @property
     def knowledge(self) -> Knowledge:
         """What the controller knows: what sensors say, or the true state."""
         return "true state" if self.sensors is None else "sensors"
