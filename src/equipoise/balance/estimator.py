@@ -9,14 +9,10 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.balance.skeleton import (
-    BASE_DOF,
-    SIDES,
-    skeleton_arrays,
-    sole_placements,
-)
+from equipoise.balance.skeleton import BASE_DOF, skeleton_arrays, sole_placements
 from equipoise.control.blocks import Estimator
 from equipoise.control.signals import UNKNOWN, Command, Measurement, State
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations
 from equipoise.robot.model import Robot

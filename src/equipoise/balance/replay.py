@@ -11,10 +11,10 @@ import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.balance.estimator import ContactAidedEstimator, Estimate, EstimatorRates
-from equipoise.balance.skeleton import SIDES
 from equipoise.control.signals import Command, ImuReading, Measurement, State, Wrench
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.frames import frame_pose
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.open_run import open_run
 from equipoise.log.recordings.leg_odometry import as_poses, estimated_base

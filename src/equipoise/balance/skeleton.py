@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.joint_coordinates import joint_positions
 from equipoise.robot.model import Robot
@@ -17,7 +18,6 @@ from equipoise.robot.parts import Side
 if TYPE_CHECKING:
     from equipoise.kernels.skeleton import SkeletonArrays
 
-SIDES: tuple[Side, Side] = ("left", "right")
 BASE_DOF = 6
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -23,7 +23,6 @@ from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import (
     BASE_DOF,
-    SIDES,
     base_pose,
     skeleton_arrays,
     sole_placements,
@@ -32,10 +31,13 @@ from equipoise.control.blocks import Controller
 from equipoise.control.signals import Command, State, Target
 from equipoise.errors import EquipoiseError
 from equipoise.gait.parameters import SUPPORTS
-from equipoise.kinematics.leg_freedom import leg_freedom
+from equipoise.kinematics.leg_freedom import SIDES, leg_freedom
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
+
+if TYPE_CHECKING:
+    from equipoise.kernels.skeleton import SkeletonArrays
 
 # Corners of a sole that are kept, those farthest out in as many directions.
 MOST_CORNERS = 16
@@ -138,7 +140,7 @@ class Stabiliser(Controller[State]):
         count, bodies = robot.nv - BASE_DOF, len(arrays.parent)
         with lock:
             types, own = make_skeleton(scalar), names.make_types(scalar)
-            legs = _legs(robot, self.gains, period, own.Legs())
+            legs = _legs(robot, self.gains, period, arrays, own.Legs())
 
             def memory(dtype: Any, *shape: int) -> Any:
                 return wp.zeros((1, *shape), dtype=dtype, device=device)
@@ -251,7 +253,13 @@ class Stabiliser(Controller[State]):
         return Command(position.copy(), velocity.copy(), torque.copy())
 
 
-def _legs(robot: Robot, gains: StabiliserGains, period: float, legs: Any) -> Any:
+def _legs(
+    robot: Robot,
+    gains: StabiliserGains,
+    period: float,
+    arrays: SkeletonArrays,
+    legs: Any,
+) -> Any:
     """Fill in gains and the robot's legs and soles, as the kernel takes them."""
     import warp as wp
 
@@ -322,7 +330,6 @@ def _legs(robot: Robot, gains: StabiliserGains, period: float, legs: Any) -> Any
     legs.joints, legs.unknown = constant(joints, wp.int32), constant(unknown, wp.int32)
     legs.joint_counts = constant([len(names) for names in moved], wp.int32)
     legs.yaw_free = constant([freedom[side].yaw_free for side in SIDES], wp.int32)
-    arrays = skeleton_arrays(robot)
     below = arrays.mass.copy()
     for body in range(len(below) - 1, 0, -1):
         below[arrays.parent[body]] += below[body]

@@ -202,7 +202,22 @@ def read_footsteps(path: Path | str, feet: Mapping[Side, Footstep]) -> Footsteps
     return Footsteps(feet["left"], feet["right"], steps)
 
 
-def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+def csv_table(text: str, path: Path) -> tuple[list[int], list[str], list[list[str]]]:
+    """Return the rows of a CSV text that people write.
+
+    Empty lines and lines that begin with ``#`` do not count.
+
+    Args:
+        text: The text.
+        path: Its file, for the message.
+
+    Returns:
+        Line numbers, that of the header included; the header in lower case, empty if
+        there is none; the rows below it.
+
+    Raises:
+        EquipoiseError: If it is not CSV.
+    """
     lines = [
         (number, line)
         for number, line in enumerate(text.splitlines(), start=1)
@@ -213,13 +228,18 @@ def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     except csv.Error as error:
         raise EquipoiseError(f"{path}: is not CSV ({error})") from error
     header = [name.strip().lower() for name in table[0]] if table else []
-    if len(table) > len(lines) or set(NEEDED) - set(header):
+    return [number for number, _ in lines], header, table[1:]
+
+
+def _csv_rows(text: str, path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    numbers, header, table = csv_table(text, path)
+    if len(table) >= max(len(numbers), 1) or set(NEEDED) - set(header):
         raise EquipoiseError(
             f"{path}: the first line must name the columns {', '.join(NEEDED)} and "
             f"may name {', '.join(COLUMNS[len(NEEDED) :])}"
         )
     _check_names(header, str(path))
-    rows = zip((number for number, _ in lines[1:]), table[1:], strict=False)
+    rows = zip(numbers[1:], table, strict=False)
     for step, (line, row) in enumerate(rows, start=1):
         where = f"{path}, line {line} (step {step})"
         if len(row) != len(header):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from equipoise.errors import EquipoiseError
+from equipoise.gait.footsteps import csv_table
 from equipoise.input_file import LARGEST_TEXT_BYTES, read_input_text
 
 COLUMNS = ("time", "vx", "vy", "yaw_rate")
@@ -124,28 +124,19 @@ def read_velocities(path: Path | str) -> VelocityTable:
     """
     path = Path(path)
     text = read_input_text(path, LARGEST_TEXT_BYTES)
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    try:
-        table = list(csv.reader((line for _, line in lines), strict=True))
-    except csv.Error as error:
-        raise EquipoiseError(f"{path}: is not CSV ({error})") from error
-    header = [name.strip().lower() for name in table[0]] if table else []
+    numbers, header, table = csv_table(text, path)
     if sorted(header) != sorted(COLUMNS):
         raise EquipoiseError(
             f"{path}: the first line must name the columns {', '.join(COLUMNS)}"
         )
-    if not 1 < len(table) <= MOST_ROWS + 1:
+    if not 1 <= len(table) <= MOST_ROWS:
         raise EquipoiseError(
-            f"{path}: holds {len(table) - 1} velocities; 1 to {MOST_ROWS} are possible"
+            f"{path}: holds {len(table)} velocities; 1 to {MOST_ROWS} are possible"
         )
     order = [header.index(name) for name in COLUMNS]
     times: list[float] = []
     velocities: list[Velocity] = []
-    for (number, _), row in zip(lines[1:], table[1:], strict=False):
+    for number, row in zip(numbers[1:], table, strict=False):
         try:
             if len(row) != len(header):
                 raise ValueError

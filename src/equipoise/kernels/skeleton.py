@@ -50,11 +50,10 @@ def make_skeleton(scalar: Any) -> SimpleNamespace:
       back (angles below π)
     - ``place(skeleton, t, R, p, joints, rotations, origins)``: rotation and origin of
       all bodies in the world, from those of the base
-    - ``centre(skeleton, t, rotations, origins)``: the centre of mass
     """
     vec3 = wp.types.vector(length=3, dtype=scalar)
     mat33 = wp.types.matrix(shape=(3, 3), dtype=scalar)
-    zero, half, one = scalar(0.0), scalar(0.5), scalar(1.0)
+    half, one = scalar(0.5), scalar(1.0)
     tiny = scalar(1e-12)
 
     @wp.struct
@@ -121,19 +120,6 @@ def make_skeleton(scalar: Any) -> SimpleNamespace:
             rotations[t, body] = turned
             origins[t, body] = origin
 
-    @wp.func
-    def centre(
-        skeleton: Skeleton,
-        t: int,
-        rotations: wp.array2d[mat33],
-        origins: wp.array2d[vec3],
-    ) -> vec3:
-        moment = vec3(zero, zero, zero)
-        for body in range(1, skeleton.bodies):
-            lever = rotations[t, body] @ skeleton.com_in_body[body]
-            moment = moment + skeleton.mass[body] * (origins[t, body] + lever)
-        return moment / skeleton.total_mass
-
     return SimpleNamespace(
         Skeleton=Skeleton,
         vec3=vec3,
@@ -141,7 +127,6 @@ def make_skeleton(scalar: Any) -> SimpleNamespace:
         rotation_of=rotation_of,
         vector_of=vector_of,
         place=place,
-        centre=centre,
     )
 
 

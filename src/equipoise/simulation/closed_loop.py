@@ -101,10 +101,5 @@ def closed_loop(
         watched = WatchedEstimator(
             closed.estimator, closed.control_period, max(dt, WALK_PERIOD)
         )
-    blocks = {
-        "controller": closed.controller,
-        "sensors": closed.sensors,
-        "estimator": watched,
-        "control_period": closed.control_period,
-    }
+    blocks = {**closed.blocks, "estimator": watched}
     return ClosedLoop(blocks, knowledge, LOOPS[knowledge], watched)

@@ -16,7 +16,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.parameters import SUPPORTS
 from equipoise.gait.velocity_command import Command
 from equipoise.gait.velocity_walk import VelocityWalk
-from equipoise.kinematics.leg_freedom import leg_freedom
+from equipoise.kinematics.leg_freedom import SIDES, leg_freedom
 from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
@@ -24,7 +24,6 @@ from equipoise.robot.parts import Side
 from equipoise.simulation.closed_loop import OPEN_LOOP, WALK_PERIOD, closed_loop
 from equipoise.simulation.compliance import stiffness_checks
 from equipoise.simulation.executed_plan import (
-    SIDES,
     MovedPlan,
     com_error_from_stance,
     distance_walked,

@@ -253,14 +253,11 @@ def dance(
             simulate(
                 world,
                 way,
-                controller=None if closed is None else closed.controller,
-                sensors=None if closed is None else closed.sensors,
-                estimator=None if closed is None else closed.estimator,
-                control_period=None if closed is None else closed.control_period,
                 engine=engine,
                 dt=dt,
                 assess=assess,
                 progress=told,
+                **({} if closed is None else closed.blocks),
             )
         )
     compared = {

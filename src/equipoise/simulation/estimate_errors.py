@@ -13,11 +13,12 @@ from equipoise.balance.estimator import Estimate
 from equipoise.control.blocks import Estimator
 from equipoise.control.signals import Command, Measurement, State
 from equipoise.kinematics.com import com, com_velocity
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
-from equipoise.simulation.executed_plan import SIDES, MovedPlan, Soles, turned
+from equipoise.simulation.executed_plan import MovedPlan, Soles, turned
 
 
 @dataclass(frozen=True)

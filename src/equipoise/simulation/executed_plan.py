@@ -17,11 +17,11 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.gait.parameters import SUPPORTS
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.parts import Side
 
-SIDES: tuple[Side, Side] = ("left", "right")
 Soles = Mapping[Side, Array]
 
 

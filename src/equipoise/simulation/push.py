@@ -290,14 +290,11 @@ def push(
             standing_reference(known, q),
             lasts,
             start=q,
-            controller=None if closed is None else closed.controller,
-            sensors=None if closed is None else closed.sensors,
-            estimator=None if closed is None else closed.estimator,
-            control_period=None if closed is None else closed.control_period,
             engine=engine,
             dt=dt,
             assess=assess,
             progress=progress,
+            **({} if closed is None else closed.blocks),
         )
         if not _moves_still(run):
             break

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from equipoise.arrays import Array
 from equipoise.balance.estimator import LIFT, TOUCH, Estimate
-from equipoise.balance.skeleton import SIDES, sole_placements
+from equipoise.balance.skeleton import sole_placements
 from equipoise.control.blocks import Controller
 from equipoise.control.signals import Command, State, Target
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.model import Robot
 from equipoise.simulation.world import World
 
@@ -92,12 +92,8 @@ class TrueState(Controller[State]):
             v,
             com=centre,
             com_velocity=moving,
-            com_offset=_level(true - centre),
+            com_offset=(true - centre)[:2],
             zmp=zmp,
             told=told,
             told_rotations=rotations,
         )
-
-
-def _level(vector: Array) -> Array:
-    return np.asarray(vector[:2])

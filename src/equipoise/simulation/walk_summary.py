@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import GaitParameters
-from equipoise.kinematics.leg_freedom import leg_freedom
+from equipoise.kinematics.leg_freedom import SIDES, leg_freedom
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
@@ -26,7 +26,6 @@ from equipoise.simulation.closed_loop import OPEN_LOOP, ClosedLoop
 from equipoise.simulation.compliance import stiffness_checks
 from equipoise.simulation.estimate_errors import odometry_drift
 from equipoise.simulation.executed_plan import (
-    SIDES,
     MovedPlan,
     com_error_from_stance,
     distance_walked,

@@ -63,36 +63,37 @@ def make_add_torques(scalar: Any) -> Any:
     ) -> None:
         support = given.supports[t]
         lift = legs.mass * (legs.gravity + given.wanted[t, WANTED_COM_ACCELERATION][2])
-        share = load_on_left(pushed, left, right, support)
+        fraction = load_on_left(pushed, left, right, support)
         if support == 0:
             # no more than a foot is sure to carry
             most = own.numbers[t, SURE]
             least = one - own.numbers[t, SURE + 1]
             if least < most:
-                share = wp.clamp(share, least, most)
-        share_plan = load_on_left(zmp_here, left, right, support)
-        own.vectors[t, PRESS] = level(zmp - share * left - (one - share) * right)
-        ground = share * left[2] + (one - share) * right[2]
-        ground_plan = share_plan * left[2] + (one - share_plan) * right[2]
+                fraction = wp.clamp(fraction, least, most)
+        fraction_plan = load_on_left(zmp_here, left, right, support)
+        own.vectors[t, PRESS] = level(zmp - fraction * left - (one - fraction) * right)
+        ground = fraction * left[2] + (one - fraction) * right[2]
+        ground_plan = fraction_plan * left[2] + (one - fraction_plan) * right[2]
         force = pull(legs.mass, omega2, lift, com, pushed)
         force_plan = pull(legs.mass, omega2, lift, com_plan, zmp_here)
         point = vec3(pushed[0], pushed[1], ground)
         point_plan = vec3(zmp_here[0], zmp_here[1], ground_plan)
-        rest = wp.cross(point - share * left - (one - share) * right, force)
+        rest = wp.cross(point - fraction * left - (one - fraction) * right, force)
         rest_plan = wp.cross(
-            point_plan - share_plan * left - (one - share_plan) * right, force_plan
+            point_plan - fraction_plan * left - (one - fraction_plan) * right,
+            force_plan,
         )
         for foot in range(2):
-            own_share = share
-            plan_share = share_plan
+            own_fraction = fraction
+            plan_fraction = fraction_plan
             at_sole = left
             if foot == 1:
-                own_share = one - share
-                plan_share = one - share_plan
+                own_fraction = one - fraction
+                plan_fraction = one - fraction_plan
                 at_sole = right
-            change = own_share * force - plan_share * force_plan
+            change = own_fraction * force - plan_fraction * force_plan
             # moment about the point where this sole is pressed
-            moment = own_share * rest - plan_share * rest_plan
+            moment = own_fraction * rest - plan_fraction * rest_plan
             for k in range(legs.joint_counts[foot]):
                 joint = legs.joints[foot, k]
                 degree = skeleton.degree[joint]
