@@ -41,6 +41,7 @@ class Dance(FeedbackOptions, RunOptions):
             dance_motion,
             read_arm_motion,
         )
+        from equipoise.simulation.feedback import mode_for
 
         feedback = self.asked_feedback("paper", self.seed)
         beside: dict[str, Run] = {}
@@ -57,4 +58,5 @@ class Dance(FeedbackOptions, RunOptions):
             beside.update({EMBEDDED: done.run, HELD: done.held})
             return done.run
 
-        return run_trial(self, "dance", simulate, beside=beside)
+        mode = mode_for(self.law or "paper", not self.open_loop)
+        return run_trial(self, "dance", simulate, mode=mode, beside=beside)

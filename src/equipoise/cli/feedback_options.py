@@ -17,9 +17,10 @@ class FeedbackOptions:
     open_loop: bool = False
     """No feedback: servos follow what is planned."""
 
-    law: Literal["stabiliser", "paper"] | None = None
-    """Law of the feedback: the stabiliser, or the balancing controller of the paper
-    (Eq. 33 of [Choi2007]). Default: stabiliser for push, paper for dance."""
+    law: Literal["stabiliser", "paper", "whole-body"] | None = None
+    """Law of the feedback: the stabiliser, the balancing controller of the paper
+    (Eq. 33 of [Choi2007]), or whole-body torques, for joints that are told torques.
+    Default: stabiliser for push, paper for dance."""
 
     kp: Annotated[float | None, tyro.conf.arg(metavar="1/S")] = None
     """Gain of the ZMP error in the paper's law [1/s]; default: in proportion to the

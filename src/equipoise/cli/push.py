@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -29,6 +29,9 @@ from equipoise.cli.world_options import (
     asked_world,
     command_line,
 )
+
+if TYPE_CHECKING:
+    from equipoise.simulation.actuation import Mode
 
 CSV_NAME, PICTURE_NAME = "pushes.csv", "pushes.svg"
 # Simulations that a limit takes, and how long they last on average [s].
@@ -76,7 +79,15 @@ class Push(FeedbackOptions, WorldOptions):
         simulate = partial(
             push, impulse=self.impulse, direction=directions[0], **self._how()
         )
-        return run_trial(self, "push", simulate, seconds=self.seconds)
+        return run_trial(
+            self, "push", simulate, seconds=self.seconds, mode=self._mode()
+        )
+
+    def _mode(self) -> Mode:
+        """Return the mode of the joints, by the law."""
+        from equipoise.simulation.feedback import mode_for
+
+        return mode_for(self.law or "stabiliser", not self.open_loop)
 
     def _check(self) -> None:
         from equipoise.errors import EquipoiseError
@@ -122,7 +133,7 @@ class Push(FeedbackOptions, WorldOptions):
             whole_steps(self.seconds, self.dt, "duration (--seconds)")
         if self.out is not None:
             check_folder(self.out, files=_files(), replace=self.force)
-        asked = asked_world(self)
+        asked = asked_world(self, self._mode())
         lasts = self.seconds or MEAN_SECONDS
         count = len(directions) * (TRIES if self.find_limit else 1)
         refuse_long_run(self, lasts * count, asked.robot.model.nv)

@@ -136,9 +136,14 @@ class GaitOptions:
 class Walk(GaitOptions, RunOptions):
     """Plan a walk, solve the joints for an exact centre of mass, and prove it."""
 
-    actuators: Literal["servo", "ideal"] = "servo"
+    torque: bool = False
+    """Whole-body torque control: joints are told torques within the limits of the
+    robot's file; short for --actuators torque."""
+
+    actuators: Literal["servo", "torque", "ideal"] = "servo"
     """servo: servos with feed-forward torques and the torque and speed limits of the
-    robot's file; ideal: open loop, joints follow exactly, whatever torque it takes."""
+    robot's file; torque: joints that are told torques, with the same limits;
+    ideal: open loop, joints follow exactly, whatever torque it takes."""
 
     open_loop: bool = False
     """No feedback: servos with feed-forward torques follow the plan."""
@@ -186,8 +191,7 @@ class Walk(GaitOptions, RunOptions):
             refuse_long_run(self, motion.duration, model.model.nv)
             return walk(world, motion, model=model, **self._how(model), **how)
 
-        mode: Mode = "servo" if self.actuators == "servo" else "position"
-        return run_trial(self, "walk", simulate, mode=mode)
+        return run_trial(self, "walk", simulate, mode=self._mode())
 
     def _how(self, robot: Robot) -> dict[str, Any]:
         """Return how the walk is controlled, and on what ground it truly goes."""
@@ -235,8 +239,16 @@ class Walk(GaitOptions, RunOptions):
                 **how,
             )
 
-        mode: Mode = "servo" if self.actuators == "servo" else "position"
-        return run_trial(self, "walk", simulate, seconds=seconds, mode=mode)
+        return run_trial(self, "walk", simulate, seconds=seconds, mode=self._mode())
+
+    def _mode(self) -> Mode:
+        """Return the mode of the joints."""
+        if not self.torque:
+            return "position" if self.actuators == "ideal" else self.actuators
+        if self.actuators == "ideal" or self.open_loop:
+            other = "--open-loop" if self.open_loop else "--actuators ideal"
+            raise EquipoiseError(f"--torque is for feedback: not with {other}")
+        return "torque"
 
     def _run_paper(self) -> int:
         """Repeat the paper's experiment; 0 if its method walks."""

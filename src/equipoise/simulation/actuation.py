@@ -45,6 +45,9 @@ DAMPING_RATIO = 0.7
 LEG_TORQUE = 0.6
 LIMB_TORQUE = 4.0
 SPEED = 3.0
+# Torque-controlled joints: damping over m L² √(g / L), rotor inertia over m L².
+TORQUE_DAMPING = 0.031
+ROTOR_INERTIA = 5.7e-4
 # A limit of more than this many times weight × leg length, or this speed [rad/s],
 # stands for none.
 ABSURD_TORQUE = 100.0
@@ -160,6 +163,12 @@ class Actuation:
         }
         return replace(self, **changed)
 
+    @property
+    def by_torque(self) -> bool:
+        """Whether the joints are told torques: none has a stiffness of its own."""
+        told = np.isin(self.mode, (MODES.index("torque"), MODES.index("servo")))
+        return bool(told.all() and not self.stiffness.any())
+
 
 def mode_number(mode: str) -> int:
     """Return the number of a mode.
@@ -247,6 +256,40 @@ def actuation_of(
         **values,
     )
     return actuation.with_parameters(**parameters) if parameters else actuation
+
+
+def torque_actuation(robot: Robot, **parameters: Any) -> Actuation:
+    """Return the actuators of a robot whose joints are told torques.
+
+    To the torque comes damping towards the velocity that is told. Rotor inertias that
+    the file does not have are estimated: without any, light feet chatter on stiff
+    ground. Both are in proportion to the robot, m L² √(g / L) and m L², with the leg's
+    length L.
+
+    Args:
+        robot: The robot.
+        parameters: As in :func:`actuation_of`.
+    """
+    usual = actuation_of(robot)
+    legs = [limb.length for limb in robot.limbs.values() if limb.kind == "leg"]
+    leg = max(legs, default=robot.longest_limb)
+    inertia = robot.mass * leg**2
+    damping = TORQUE_DAMPING * inertia * math.sqrt(STANDARD_GRAVITY / leg)
+    missing = usual.rotor_inertia <= 0.0
+    rotor = np.where(missing, ROTOR_INERTIA * inertia, usual.rotor_inertia)
+    assumptions = usual.assumptions
+    if missing.any():
+        assumptions += (
+            f"rotor inertia of {missing.sum()} joints not in the file, estimated as "
+            f"{ROTOR_INERTIA * inertia:.2g} kg m²",
+        )
+    given = {
+        "stiffness": 0.0,
+        "damping": damping,
+        "rotor_inertia": rotor,
+        "assumptions": assumptions,
+    }
+    return usual.with_parameters(**{**given, **parameters})
 
 
 def stance_bandwidth(robot: Robot) -> float:

@@ -14,6 +14,7 @@ from equipoise.simulation.feedback import (
     Feedback,
     Knowledge,
     balance_feedback,
+    whole_body_feedback,
 )
 from equipoise.simulation.world import World
 
@@ -90,9 +91,8 @@ def closed_loop(
     closed = feedback if isinstance(feedback, Feedback) else None
     if ours:
         period = dt * max(round(PERIOD / dt), 1)
-        closed = balance_feedback(
-            world, model, true_state=true_state, seed=seed, period=period
-        )
+        law = whole_body_feedback if world.actuation.by_torque else balance_feedback
+        closed = law(world, model, true_state=true_state, seed=seed, period=period)
     if closed is None:
         words = "closed loop" if "controller" in given else OPEN_LOOP
         return ClosedLoop(given, words=words)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.com import com
+from equipoise.robot.anatomy.geometry import widest_corners
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
@@ -117,7 +118,7 @@ def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
     """
     points = []
     for side, sole in robot.soles.items():
-        keep = _widest_corners(sole.polygon_in_sole)
+        keep = widest_corners(sole.polygon_in_sole, MOST_CORNERS)
         for number, at in enumerate(keep):
             position = frozen_array(sole.corners_in_link[at])
             points.append(
@@ -150,7 +151,9 @@ def default_material(robot: Robot) -> Material:
     corners = 1
     spreads = []
     for sole in robot.soles.values():
-        polygon = sole.polygon_in_sole[_widest_corners(sole.polygon_in_sole)]
+        polygon = sole.polygon_in_sole[
+            widest_corners(sole.polygon_in_sole, MOST_CORNERS)
+        ]
         corners = max(corners, len(polygon))
         spread = ((polygon - polygon.mean(axis=0)) ** 2).sum(axis=0)
         # a point or a line cannot resist tilting, however stiff
@@ -165,18 +168,3 @@ def default_material(robot: Robot) -> Material:
         rocking = 2.0 * ROCKING_DAMPING_RATIO * math.sqrt(tilt * inertia) / r2
         damping = max(damping, rocking)
     return Material(stiffness, damping)
-
-
-def _widest_corners(polygon: Array) -> list[int]:
-    """Return which corners of a convex polygon to keep, in their order."""
-    from itertools import combinations
-
-    from equipoise.robot.anatomy.geometry import area
-
-    if len(polygon) <= MOST_CORNERS:
-        return list(range(len(polygon)))
-    best = max(
-        combinations(range(len(polygon)), MOST_CORNERS),
-        key=lambda keep: area(polygon[list(keep)]),
-    )
-    return list(best)

@@ -31,7 +31,13 @@ from equipoise.log.recordings.recording_of_csv import csv_columns
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.feedback import Feedback, Knowledge, Law, feedback_by
+from equipoise.simulation.feedback import (
+    Feedback,
+    Knowledge,
+    Law,
+    feedback_by,
+    mode_for,
+)
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.summary import (
@@ -202,8 +208,10 @@ def dance(
         feedback: Whether there is feedback in both runs, or one of your own; servos
             with feed-forward torques alone if not.
         law: Law of ours: ``"paper"``
-            (:func:`~equipoise.simulation.feedback.paper_feedback`), or ``"stabiliser"``
-            (:func:`~equipoise.simulation.feedback.balance_feedback`).
+            (:func:`~equipoise.simulation.feedback.paper_feedback`), ``"stabiliser"``
+            (:func:`~equipoise.simulation.feedback.balance_feedback`), or
+            ``"whole-body"`` for joints that are told torques
+            (:func:`~equipoise.simulation.feedback.whole_body_feedback`).
         gains: Gains of the paper's law, or k_p and k_c [1/s].
         force_gains: Whether these may be unstable.
         true_state: Whether ours is shown the true state, not sensors.
@@ -222,7 +230,7 @@ def dance(
         EquipoiseError: If arms are beyond their limits, or legs cannot keep the CoM:
             which joint and when; or if gains are not stable.
     """
-    world = trial_world(robot)
+    world = trial_world(robot, mode=mode_for(law, feedback))
     closed = feedback_by(
         world,
         feedback,

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.stabiliser import Stabiliser
+from equipoise.balance.whole_body.controller import (
+    Joints,
+    WholeBodyController,
+    WholeBodyGains,
+)
+from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.tasks import Task
 from equipoise.control.blocks import Controller, Estimator
 from equipoise.control.certificate import Gains
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.robot.model import Robot
+from equipoise.simulation.actuation import Mode
 from equipoise.simulation.noise import Noise
 from equipoise.simulation.sensors import Encoders, FootSensors, Imu, SensorSuite
 from equipoise.simulation.true_state import TrueState
@@ -22,8 +33,10 @@ from equipoise.simulation.world import World
 # have the noise of that force at the end of the sole.
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
+# Joints brake before their stops with this many times g / L, L the leg's length.
+BRAKING = 15.0
 
-Law = Literal["stabiliser", "paper"]
+Law = Literal["stabiliser", "paper", "whole-body"]
 Knowledge = Literal["none", "sensors", "true state"]
 
 
@@ -140,6 +153,48 @@ def paper_feedback(
     return _feedback(world, known, controller, "paper", true_state, seed, period)
 
 
+def whole_body_feedback(
+    world: World,
+    model: Robot | None = None,
+    *,
+    gains: WholeBodyGains | None = None,
+    tasks: Sequence[Task] = (),
+    solver: str = "daqp",
+    true_state: bool = False,
+    seed: int = 0,
+    period: float = PERIOD,
+) -> Feedback:
+    """Return sensors, estimator and whole-body torques for a robot in a world.
+
+    Args:
+        world: The robot as it is; its joints are told torques
+            (:func:`~equipoise.simulation.actuation.torque_actuation`).
+        model: The robot as estimator and controller know it; as it is unless given.
+        gains: Numbers of the controller.
+        tasks: Tasks beside those of balance.
+        solver: Solver of the quadratic programmes, any that ``qpsolvers`` knows.
+        true_state: Whether the controller is shown the true state, not sensors.
+        seed: Seed of the noise.
+        period: Of sensors and control [s].
+    """
+    known = model or world.robot
+    controller = WholeBodyController(
+        known, period, known_joints(world), gains, tasks=tasks, solver=solver
+    )
+    return _feedback(world, known, controller, "whole-body", true_state, seed, period)
+
+
+def known_joints(world: World) -> Joints:
+    """Return what whole-body control knows of a robot's actuators."""
+    actuation, robot = world.actuation, world.robot
+    leg = max(limb.length for limb in robot.limbs.values() if limb.kind == "leg")
+    braking = np.full(len(actuation.mode), BRAKING * world.gravity / leg)
+    motion = JointRange(
+        actuation.lower, actuation.upper, actuation.velocity_limit, braking
+    )
+    return Joints(actuation.torque_limit, actuation.rotor_inertia, motion)
+
+
 def _feedback(
     world: World,
     known: Robot,
@@ -155,6 +210,11 @@ def _feedback(
         return Feedback(shown, None, None, period, law)
     estimator = ContactAidedEstimator(known, period)
     return Feedback(controller, usual_sensors(world, seed), estimator, period, law)
+
+
+def mode_for(law: Law, feedback: Feedback | bool = True) -> Mode:
+    """Return the mode of joints that a law of ours is for."""
+    return "torque" if law == "whole-body" and feedback is True else "servo"
 
 
 def feedback_by(
@@ -175,7 +235,8 @@ def feedback_by(
         feedback: Whether there is feedback, or one of your own.
         model: The robot as the controller knows it; as it is unless given.
         law: Law of control: ``"stabiliser"`` for :func:`balance_feedback`, ``"paper"``
-            for :func:`paper_feedback`. It does not matter for feedback of your own.
+            for :func:`paper_feedback`, ``"whole-body"`` for
+            :func:`whole_body_feedback`. It does not matter for feedback of your own.
         gains: Gains of the paper's law.
         force_gains: Whether these may be unstable.
         true_state: Whether the controller is shown the true state, not sensors.
@@ -203,4 +264,6 @@ def feedback_by(
         )
     if gains is not None:
         raise EquipoiseError("gains k_p and k_c are for law='paper'")
+    if law == "whole-body":
+        return whole_body_feedback(world, model, true_state=true_state, seed=seed)
     return balance_feedback(world, model, true_state=true_state, seed=seed)

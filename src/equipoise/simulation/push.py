@@ -45,7 +45,13 @@ from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.feedback import Feedback, Knowledge, Law, feedback_by
+from equipoise.simulation.feedback import (
+    Feedback,
+    Knowledge,
+    Law,
+    feedback_by,
+    mode_for,
+)
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.start import stance_on
 from equipoise.simulation.summary import (
@@ -202,8 +208,10 @@ def push(
         feedback: Whether there is feedback, or one of your own; servos alone hold the
             posture if not.
         law: Law of ours: ``"stabiliser"``
-            (:func:`~equipoise.simulation.feedback.balance_feedback`), or ``"paper"``
-            (:func:`~equipoise.simulation.feedback.paper_feedback`).
+            (:func:`~equipoise.simulation.feedback.balance_feedback`), ``"paper"``
+            (:func:`~equipoise.simulation.feedback.paper_feedback`), or ``"whole-body"``
+            (:func:`~equipoise.simulation.feedback.whole_body_feedback`) for joints that
+            are told torques.
         gains: Gains of the paper's law, or k_p and k_c [1/s].
         force_gains: Whether these may be unstable.
         true_state: Whether ours is shown the true state, not sensors.
@@ -230,7 +238,7 @@ def push(
             f"at least {least:.2g} s are needed"
         )
     towards = direction + math.pi if pull else direction
-    world = trial_world(robot, terrain)
+    world = trial_world(robot, terrain, mode_for(law, feedback))
     q = pushed_stance(world)
     pushed = horizontal_push(world.robot, impulse, towards, PUSH_START, link=link)
     world = replace(world, pushes=(*world.pushes, pushed))

@@ -15,8 +15,9 @@ from equipoise.kinematics.support import support_polygon
 from equipoise.kinematics.terrain import Terrain
 from equipoise.log.run import Run
 from equipoise.robot.model import Robot
+from equipoise.simulation.actuation import Mode
 from equipoise.simulation.falling import com_height
-from equipoise.simulation.feedback import feedback_by
+from equipoise.simulation.feedback import feedback_by, mode_for
 from equipoise.simulation.push import (
     CONDITIONS,
     degrees,
@@ -119,7 +120,7 @@ def find_push_limits(
     Raises:
         EquipoiseError: As :func:`~equipoise.simulation.push.push`.
     """
-    world = trial_world(robot, terrain)
+    world = trial_world(robot, terrain, _mode(how))
     q = pushed_stance(world)
     wanted = equal_directions(DIRECTIONS) if directions is None else tuple(directions)
     how = _with_feedback(world, how)
@@ -139,6 +140,11 @@ def find_push_limits(
             )
         limits.append(_bisected(world, towards, best, {**how, "progress": told}))
     return tuple(limits)
+
+
+def _mode(how: dict[str, Any]) -> Mode:
+    """Return the mode of joints for the feedback that is asked for."""
+    return mode_for(how.get("law", "stabiliser"), how.get("feedback", True))
 
 
 def _with_feedback(world: World, how: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +202,7 @@ def push_around(
     Raises:
         EquipoiseError: As :func:`~equipoise.simulation.push.push`.
     """
-    world = trial_world(robot, terrain)
+    world = trial_world(robot, terrain, _mode(how))
     wanted = equal_directions(DIRECTIONS) if directions is None else tuple(directions)
     how = _with_feedback(world, how)
     runs: list[Run] = []

@@ -15,7 +15,7 @@ from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, Terrain
 from equipoise.log.run import Event, Run
 from equipoise.robot.model import Robot
-from equipoise.simulation.actuation import Mode, actuation_of
+from equipoise.simulation.actuation import Mode, actuation_of, torque_actuation
 from equipoise.simulation.contacts import sole_points
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.simulate import EngineName, simulate
@@ -109,7 +109,8 @@ def trial_world(
     Args:
         robot: The robot; a world is returned as it is.
         terrain: What it stands on; flat ground unless given.
-        mode: Mode of the joints.
+        mode: Mode of the joints; with ``"torque"`` they are those of
+            :func:`~equipoise.simulation.actuation.torque_actuation`.
         bandwidth: Bandwidth of the legs' servos in stance [Hz];
             :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given.
         more: Arguments of :func:`~equipoise.simulation.world.make_world`.
@@ -125,7 +126,10 @@ def trial_world(
             )
         return robot
     contacts = (*sole_points(robot), *body_points(robot))
-    actuation = actuation_of(robot, mode, bandwidth=bandwidth)
+    if mode == "torque":
+        actuation = torque_actuation(robot)
+    else:
+        actuation = actuation_of(robot, mode, bandwidth=bandwidth)
     return make_world(
         robot, terrain or Flat(), contacts=contacts, actuation=actuation, **more
     )

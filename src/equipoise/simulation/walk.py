@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from equipoise.control.blocks import Controller
 from equipoise.errors import EquipoiseError
@@ -26,7 +26,7 @@ from equipoise.simulation.walk_summary import (
 )
 from equipoise.simulation.world import Push, World
 
-Actuators = Literal["servo", "ideal"]
+Actuators = Literal["servo", "torque", "ideal"]
 
 
 def walk(
@@ -66,7 +66,9 @@ def walk(
         controller: What is done about the motion instead of our feedback; it is asked
             in each time step and shown the true state.
         pushes: Forces from outside.
-        actuators: ``"servo"``: servos with the limits of the robot's file; ``"ideal"``:
+        actuators: ``"servo"``: servos with the limits of the robot's file;
+            ``"torque"``: joints that are told torques, with the same limits
+            (:func:`~equipoise.simulation.feedback.whole_body_feedback`); ``"ideal"``:
             joints follow exactly, whatever torque that takes.
         model: The robot as planner, feed-forward and feedback know it; as it is unless
             given.
@@ -83,11 +85,11 @@ def walk(
         EquipoiseError: If the motion is another robot's, or what is asked for
             contradicts itself.
     """
-    if actuators not in ("servo", "ideal"):
+    if actuators not in get_args(Actuators):
         raise EquipoiseError(
-            f"there are no actuators '{actuators}'; they are servo or ideal"
+            f"there are no actuators '{actuators}'; they are servo, torque or ideal"
         )
-    mode: Mode = "servo" if actuators == "servo" else "position"
+    mode: Mode = "position" if actuators == "ideal" else actuators
     world = trial_world(robot, terrain, mode, pushes=tuple(pushes))
     robot = world.robot
     known = model or robot

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -236,3 +236,19 @@ def simplify(polygon: Array, corners: int, area_loss: float) -> Array:
             break
         kept = np.delete(kept, least, axis=0)
     return kept
+
+
+def widest_corners(polygon: Array, most: int) -> list[int]:
+    """Return which corners of a convex polygon enclose most area, in their order.
+
+    Args:
+        polygon: Corners in their order, shape (n, 2).
+        most: How many to keep at most.
+    """
+    if len(polygon) <= most:
+        return list(range(len(polygon)))
+    best = max(
+        combinations(range(len(polygon)), most),
+        key=lambda keep: area(polygon[list(keep)]),
+    )
+    return list(best)

@@ -1,0 +1,233 @@
+"""Joint torques that keep a torque-controlled robot on its plan.
+
+The CoM is accelerated as Eq. (54) of [Sariyildiz2015] says,
+
+    c̈ = c̈_plan + K_D (ċ_plan - ċ) + K_P (c_plan - c),
+
+with K_P = k ω² and K_D = (1 + k) ω: then it is DCM feedback, and the error of
+ξ = c + ċ / ω falls at the rate k ω. The plan is seen from the feet that carry. Swing
+feet, torso and posture are further tasks; all of them, exact dynamics, contacts and
+limits make one quadratic programme (:mod:`~equipoise.balance.whole_body.\
+inverse_dynamics`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from equipoise.arrays import Array
+from equipoise.balance.estimator import Estimate
+from equipoise.balance.skeleton import BASE_DOF
+from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.feet import Feet, FootGains
+from equipoise.balance.whole_body.inverse_dynamics import (
+    Limits,
+    Solution,
+    build_qp,
+    solve_qp,
+)
+from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.tasks import (
+    ComTask,
+    FrameTask,
+    PostureTask,
+    Task,
+)
+from equipoise.control.blocks import Controller
+from equipoise.control.signals import Command, State, Target
+from equipoise.errors import EquipoiseError
+from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.model import Robot
+
+
+@dataclass(frozen=True)
+class WholeBodyGains:
+    """Numbers of whole-body control; none depends on the robot.
+
+    Rates are multiples of √(g / L), with the leg's length L.
+
+    Attributes:
+        dcm: k: errors of the DCM fall at this many times the pendulum's ω.
+        height: Rate of the CoM's height.
+        torso: Rate of the torso's rotation.
+        posture: Rate of the joints.
+        com_weight: Weight of the CoM [per (m/s²)²].
+        torso_weight: Weight of the torso [per (rad/s²)²].
+        posture_weight: Weight of the joints [per (rad/s²)²].
+        torque: Part of the torque limits that is used.
+        limit_periods: Control periods in which a speed beyond its limit is brought
+            back.
+        foot: Numbers of the feet.
+    """
+
+    dcm: float = 1.1
+    height: float = 2.5
+    torso: float = 3.8
+    posture: float = 2.7
+    com_weight: float = 10.0
+    torso_weight: float = 1.0
+    posture_weight: float = 0.01
+    torque: float = 0.98
+    limit_periods: float = 5.0
+    foot: FootGains = field(default_factory=FootGains)
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """What the controller knows of the actuators, in the order of v[6:].
+
+    Attributes:
+        torque: Largest torques [Nm or N], shape (nv - 6,).
+        rotor_inertia: Rotor inertias seen at the joints [kg m² or kg].
+        motion: Where the joints may be, and how fast.
+    """
+
+    torque: Array
+    rotor_inertia: Array
+    motion: JointRange
+
+
+class WholeBodyController(Controller[State]):
+    """Makes joint torques for a robot that stands or walks.
+
+    Args:
+        robot: The robot as it is known.
+        period: Time between two ticks [s].
+        joints: What its actuators can do.
+        gains: Its numbers.
+        tasks: Tasks beside those of balance.
+        solver: Any that ``qpsolvers`` knows.
+
+    Attributes:
+        dynamics: Dynamics of the robot in the last tick.
+        feet: What the feet do.
+        com_task: The task of the CoM; those of the others likewise.
+        tasks: Tasks beside those of balance, which one may change.
+        solution: The last solution.
+        relaxed: How many ticks had to give up contacts or limits, by which.
+        ticks: How many ticks there were.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        period: float,
+        joints: Joints,
+        gains: WholeBodyGains | None = None,
+        *,
+        tasks: Sequence[Task] = (),
+        solver: str = "daqp",
+    ) -> None:
+        self.robot, self.period, self.solver = robot, period, solver
+        self.gains = gains = gains or WholeBodyGains()
+        self.joints = joints
+        self.dynamics = Dynamics(robot, joints.rotor_inertia)
+        self.feet = Feet(self.dynamics, period, gains.foot)
+        rate = self.feet.rate
+        self.com_task = ComTask(gains.com_weight)
+        torso = robot.limbs.get("torso")
+        link = robot.description.root if torso is None else torso.end_link
+        self.torso_task = FrameTask(
+            link,
+            gains.torso_weight,
+            (gains.torso * rate) ** 2,
+            directions=(3, 4, 5),
+        )
+        self.posture_task = PostureTask(
+            gains.posture_weight, (gains.posture * rate) ** 2
+        )
+        self.tasks = list(tasks)
+        self._torso = self.dynamics.frame(link)
+        upright = self.dynamics.pose(self._torso).rotation  # standing
+        self._torso_in_upright = np.array(upright)
+        self.solution: Solution | None = None
+        self._near: NDArray[np.bool_] | None = None
+        self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
+
+    def reset(self, start: State) -> None:
+        """Begin in the state at the start."""
+        self.feet.reset()
+        self._near = self.solution = None
+        self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
+
+    def control(self, known: State, target: Target) -> Command:
+        """Return a command for the next period: torques, and velocities to damp with.
+
+        Args:
+            known: An :class:`~equipoise.balance.estimator.Estimate`.
+            target: What is wanted; a walk, a dance, a stance.
+
+        Raises:
+            EquipoiseError: If it is another state, or a target without CoM and soles,
+                or no torques exist.
+        """
+        if not isinstance(known, Estimate):
+            raise EquipoiseError(
+                "whole-body control needs an Estimate: give simulate a "
+                "ContactAidedEstimator with sensors"
+            )
+        if target.com is None or target.soles is None or target.torso is None:
+            raise EquipoiseError(
+                "whole-body control needs a target with CoM, ZMP, soles and torso: a "
+                "motion, not joints alone"
+            )
+        dynamics, gains = self.dynamics, self.gains
+        dynamics.update(known.q, known.v)
+        self._add_payload(known)
+        shift = self.feet.update(known, target)
+        self.com_task.acceleration = self._com_acceleration(known, target, shift)
+        self.torso_task.pose[:3, :3] = target.torso @ self._torso_in_upright
+        self.posture_task.position = target.position
+        self.posture_task.velocity = target.velocity
+        velocity = known.v[BASE_DOF:]
+        least, most = self.joints.motion.acceleration_bounds(
+            dynamics.joint_positions, velocity, gains.limit_periods * self.period
+        )
+        limits = Limits(gains.torque * self.joints.torque, least, most)
+        own = (self.com_task, self.torso_task, self.posture_task)
+        tasks = (*own, *self.feet.tasks, *self.tasks)
+        problem = build_qp(dynamics, tasks, self.feet.contacts, limits)
+        found = solve_qp(problem, self.solver, self._near)
+        self.solution, self._near = found, found.near
+        self.ticks += 1
+        if found.relaxed:
+            self.relaxed[found.relaxed] += 1
+        velocity = velocity + self.period * found.acceleration[BASE_DOF:]
+        position = dynamics.joint_positions + self.period * velocity
+        return Command(position, velocity, found.torque)
+
+    def _com_acceleration(self, known: Estimate, target: Target, shift: Array) -> Array:
+        """Return the CoM acceleration that is wanted, Eq. (54) of [Sariyildiz2015]."""
+        com, velocity = target.com, target.com_velocity
+        acceleration, zmp = target.com_acceleration, target.zmp
+        assert com is not None
+        assert velocity is not None
+        assert acceleration is not None
+        assert zmp is not None
+        height = com[2] - zmp[2]
+        omega = math.sqrt(STANDARD_GRAVITY / height)
+        error = com + shift - known.com
+        error[:2] -= known.com_offset
+        slower = velocity - known.com_velocity
+        k, vertical = self.gains.dcm, self.gains.height * self.feet.rate
+        stiffness = np.array([k * omega**2, k * omega**2, vertical**2])
+        damping = np.array([(1.0 + k) * omega, (1.0 + k) * omega, 2.0 * vertical])
+        return np.asarray(acceleration + damping * slower + stiffness * error)
+
+    def _add_payload(self, known: Estimate) -> None:
+        """Add the weight of what the torso carries beside the model, as estimated."""
+        dynamics, mass = self.dynamics, self.robot.mass
+        more = (known.mass_ratio - 1.0) * mass
+        weight = STANDARD_GRAVITY * (mass + more)
+        x, y = known.com_offset
+        lever = dynamics.com - dynamics.pose(self._torso).translation
+        force = np.array([0.0, 0.0, -STANDARD_GRAVITY * more])
+        moment = pin.skew(lever) @ force + np.array([-y * weight, x * weight, 0.0])
+        wrench = np.concatenate((force, moment))
+        dynamics.bias_force -= wrench @ dynamics.jacobian(self._torso)

@@ -1,0 +1,163 @@
+"""The equations of motion of a robot in one state: all that tasks are made of.
+
+    M a + h = Sᵀ τ + Jᵀ f
+
+with the mass matrix M (rotor inertias included), Coriolis, centrifugal and gravity
+forces h, joint torques τ and contact forces f. The first six rows, those of the base,
+have no torque; they say how CoM and angular momentum move:
+
+    m c̈ = Σ f - m g,    L̇ = Σ (p - c) × f.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import ArrayLike
+
+from equipoise.arrays import Array
+from equipoise.balance.skeleton import BASE_DOF, sole_placements
+from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
+
+
+def sole_frame(side: Side) -> str:
+    """Return the name of a sole's frame."""
+    return f"sole of the {side} foot"
+
+
+class Dynamics:
+    """A robot's equations of motion, up to date for one state at a time.
+
+    All vectors and Jacobians are in world axes. Arrays are those of the last
+    :meth:`update` and change with the next.
+
+    Args:
+        robot: The robot as it is known.
+        rotor_inertia: Rotor inertias seen at the joints [kg m² or kg], shape
+            (nv - 6,); none unless given.
+
+    Attributes:
+        robot: The robot.
+        model: Its Pinocchio model, with a frame for each sole.
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        mass_matrix: M, shape (nv, nv).
+        bias_force: h, shape (nv,).
+        base_rotation: From base to world, shape (3, 3).
+        com: Centre of mass [m], shape (3,).
+        com_jacobian: Shape (3, nv).
+        com_drift: Its acceleration while a = 0, J̇ v, shape (3,).
+        joint_positions: Joint positions [rad or m], shape (nv - 6,).
+    """
+
+    def __init__(self, robot: Robot, rotor_inertia: ArrayLike | None = None) -> None:
+        self.robot = robot
+        self.model = model = robot.model.copy()
+        for side, (body, pose) in sole_placements(robot).items():
+            frame = pin.Frame(
+                sole_frame(side), body, pin.SE3(pose), pin.FrameType.OP_FRAME
+            )
+            model.addFrame(frame, False)
+        armature = np.array(model.armature)
+        if rotor_inertia is not None:
+            armature[BASE_DOF:] = rotor_inertia
+        model.armature = armature
+        self.data = model.createData()
+        nv = model.nv
+        self._frames: dict[str, int] = {}
+        # a number for each joint, none of them a circle or a ball
+        self._plain = robot.nq - 7 == nv - BASE_DOF
+        self._below = np.tril_indices(nv, -1)
+        self._still = np.zeros(nv)
+        self.q, self.v = np.array(robot.standing), np.zeros(nv)
+        self.joint_positions = joint_positions(robot, self.q)
+        self.mass_matrix = np.zeros((nv, nv))
+        self.bias_force = np.zeros(nv)
+        self.base_rotation = np.eye(3)
+        self.com, self.com_drift = np.zeros(3), np.zeros(3)
+        self.com_jacobian = np.zeros((3, nv))
+        self.update(self.q, self.v)
+
+    def update(self, q: Array, v: Array) -> Dynamics:
+        """Make everything that of a state, and return itself."""
+        model, data = self.model, self.data
+        self.q, self.v = q, v
+        self.joint_positions = q[7:] if self._plain else joint_positions(self.robot, q)
+        matrix = self.mass_matrix
+        matrix[:] = pin.crba(model, data, q)
+        matrix[self._below] = matrix.T[self._below]
+        self.bias_force = np.array(pin.nonLinearEffects(model, data, q, v))
+        pin.forwardKinematics(model, data, q, v, self._still)
+        pin.computeJointJacobians(model, data)
+        self.base_rotation = rotation = np.array(data.oMi[1].rotation)
+        self.com_jacobian = rotation @ matrix[:3] * (1.0 / self.robot.mass)
+        self.com_drift = rotation @ self.bias_force[:3] * (1.0 / self.robot.mass)
+        self.com_drift[2] -= STANDARD_GRAVITY
+        # the base's rows are those of CoM and moment about the base
+        moment = matrix[3:6, :3] * (1.0 / self.robot.mass)
+        lever = np.array([moment[2, 1], moment[0, 2], moment[1, 0]])
+        self.com = np.array(data.oMi[1].translation) + rotation @ lever
+        return self
+
+    @property
+    def com_velocity(self) -> Array:
+        """Velocity of the centre of mass [m/s], shape (3,)."""
+        return np.asarray(self.com_jacobian @ self.v)
+
+    def momentum_matrix(self) -> Array:
+        """Return A of the angular momentum about the CoM, L = A v, shape (3, nv)."""
+        rotation, lever = self.base_rotation, self._com_from_base()
+        matrix = self.mass_matrix
+        return np.asarray(
+            rotation @ matrix[3:6] - pin.skew(lever) @ (rotation @ matrix[:3])
+        )
+
+    def momentum_drift(self) -> Array:
+        """Return Ȧ v, the rate of the angular momentum while a = 0, shape (3,)."""
+        rotation, lever = self.base_rotation, self._com_from_base()
+        force, moment = rotation @ self.bias_force[:3], rotation @ self.bias_force[3:6]
+        return np.asarray(moment - np.cross(lever, force))
+
+    def frame(self, name: str) -> int:
+        """Return the number of a link, joint, frame or sole of this model.
+
+        Raises:
+            NameNotFoundError: If the robot has no such frame.
+        """
+        found = self._frames.get(name)
+        if found is None:
+            if self.model.existFrame(name):
+                found = self.model.getFrameId(name)
+            else:
+                found = self.robot.frame_id(name)
+            self._frames[name] = found
+        return found
+
+    def pose(self, frame: int) -> pin.SE3:
+        """Return where a frame is."""
+        return pin.updateFramePlacement(self.model, self.data, frame)
+
+    def twist(self, frame: int) -> Array:
+        """Return velocity and angular velocity of a frame, shape (6,)."""
+        moving = pin.getFrameVelocity(self.model, self.data, frame, WORLD_AXES)
+        return np.array(moving.vector)
+
+    def jacobian(self, frame: int) -> Array:
+        """Return the Jacobian of a frame's twist, shape (6, nv)."""
+        return np.array(pin.getFrameJacobian(self.model, self.data, frame, WORLD_AXES))
+
+    def drift(self, frame: int) -> Array:
+        """Return J̇ v of a frame: its acceleration while a = 0, shape (6,)."""
+        moving = pin.getFrameClassicalAcceleration(
+            self.model, self.data, frame, WORLD_AXES
+        )
+        return np.array(moving.vector)
+
+    def _com_from_base(self) -> Array:
+        return np.asarray(self.com - self.data.oMi[1].translation)
+
+
+WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

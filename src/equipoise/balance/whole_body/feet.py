@@ -1,0 +1,254 @@
+"""Feet that carry and feet that swing: contacts and tasks, from plan and sensors.
+
+A foot stands from when it is felt on the ground until its plan lifts it. What it may
+carry grows from little when it comes down and shrinks before it leaves, so that torques
+do not jump. A foot that comes down early stands where it is; one that finds no ground
+is lowered until it does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from equipoise.arrays import Array
+from equipoise.balance.estimator import Estimate
+from equipoise.balance.whole_body.dynamics import Dynamics, sole_frame
+from equipoise.balance.whole_body.inverse_dynamics import Contact
+from equipoise.balance.whole_body.tasks import FrameTask
+from equipoise.control.signals import Target
+from equipoise.kinematics.leg_freedom import SIDES
+from equipoise.robot.anatomy.geometry import widest_corners
+from equipoise.robot.description import STANDARD_GRAVITY
+
+# A foot has at most this many points at which forces act.
+MOST_CORNERS = 4
+# A foot whose limit of force has grown to this many times the weight has none.
+UNLIMITED_LOAD = 2.0
+
+
+class FootState(Enum):
+    """What a foot does."""
+
+    SWING = "swing"
+    LANDING = "landing"
+    STANCE = "stance"
+    LEAVING = "leaving"
+
+    @property
+    def carries(self) -> bool:
+        """Whether it is a contact."""
+        return self in (FootState.STANCE, FootState.LEAVING)
+
+
+@dataclass(frozen=True)
+class FootGains:
+    """Numbers of feet; rates are multiples of √(g / L), with the leg's length L.
+
+    Attributes:
+        swing: Rate at which swing feet follow their plan.
+        swing_weight: Weight of swing feet [per (m/s²)² and (rad/s²)²].
+        contact: Rate at which a foot that carries is stopped.
+        friction: Largest tangential over normal force that is used.
+        sole: Part of the sole in which forces act, from its middle.
+        shift: Rate at which the plan is shifted with the feet that carry [1/s].
+        relax: Rate at which a swing foot goes from where it stood to its plan.
+        lowering: Speed at which a foot that finds no ground is lowered, as a fraction
+            of √(g L).
+        lowest: How far it is lowered at most, as a fraction of the leg.
+        loading: Time in which a foot that came down may carry all [s].
+        unloading: Time in which a foot that leaves gives up what it carries [s].
+        sure: Time for which contact must be felt [s].
+    """
+
+    swing: float = 6.5
+    swing_weight: float = 10.0
+    contact: float = 13.0
+    friction: float = 0.6
+    sole: float = 0.9
+    shift: float = 33.0
+    relax: float = 4.0
+    lowering: float = 0.08
+    lowest: float = 0.05
+    loading: float = 0.05
+    unloading: float = 0.02
+    sure: float = 0.004
+
+
+class Foot:
+    """One foot: its state, its contact and its task.
+
+    Attributes:
+        state: What it does.
+        contact: Its points, and how much they may carry.
+        task: Where it swings.
+        load_limit: How much it may carry, as a fraction of the weight.
+    """
+
+    def __init__(self, side: str, contact: Contact, task: FrameTask) -> None:
+        self.side, self.contact, self.task = side, contact, task
+        self.reset()
+
+    def reset(self) -> None:
+        """Stand."""
+        self.state = FootState.STANCE
+        self.load_limit = UNLIMITED_LOAD
+        self.felt = 0.0
+        self.early = False
+        self.lowered = 0.0
+        self.away = np.zeros(3)
+
+
+class Feet:
+    """Both feet of a robot.
+
+    Args:
+        dynamics: Dynamics of the robot; up to date when :meth:`update` is called.
+        period: Time between two ticks [s].
+        gains: Numbers of the feet.
+
+    Attributes:
+        feet: Left and right.
+        shift: How far the plan is shifted with the feet that carry [m], shape (3,).
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, period: float, gains: FootGains | None = None
+    ) -> None:
+        from equipoise.kernels import estimation
+
+        self._rows, self.gains, self.period = estimation, gains or FootGains(), period
+        robot, gains = dynamics.robot, self.gains
+        self.length = max(robot.legs[side].length for side in SIDES)
+        self.rate = rate = math.sqrt(STANDARD_GRAVITY / self.length)
+        self.weight = robot.mass * STANDARD_GRAVITY
+        self.feet: list[Foot] = []
+        for side in SIDES:
+            polygon = robot.soles[side].polygon_in_sole
+            polygon = polygon[widest_corners(polygon, MOST_CORNERS)]
+            middle = polygon.mean(axis=0)
+            corners = middle + gains.sole * (polygon - middle)
+            points = np.column_stack([corners, np.zeros(len(corners))])
+            frame = sole_frame(side)
+            contact = Contact(frame, points, gains.friction)
+            contact.damping = gains.contact * rate
+            task = FrameTask(frame, gains.swing_weight, (gains.swing * rate) ** 2)
+            self.feet.append(Foot(side, contact, task))
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with both feet on the ground."""
+        for foot in self.feet:
+            foot.reset()
+        self.shift = np.zeros(3)
+        self._new = True
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Contacts of the feet that carry."""
+        return [foot.contact for foot in self.feet if foot.state.carries]
+
+    @property
+    def tasks(self) -> list[FrameTask]:
+        """Tasks of the feet that do not."""
+        return [foot.task for foot in self.feet if not foot.state.carries]
+
+    def update(self, known: Estimate, target: Target) -> Array:
+        """Bring states, contacts and tasks up to date; return the plan's shift [m]."""
+        soles, twists = target.soles, target.sole_twists
+        rates = target.sole_accelerations
+        assert soles is not None
+        assert twists is not None
+        assert rates is not None
+        measured = known.told[self._rows.TOLD_SOLE : self._rows.TOLD_SOLE + 2]
+        felt = known.told[self._rows.TOLD_CONTACT]
+        planned = np.array([soles[side][:3, 3] for side in SIDES])
+        supports = [target.support in ("both", side) for side in SIDES]
+        self._shift_plan(measured - planned, self._loads(planned, target, supports))
+        for number, foot in enumerate(self.feet):
+            foot.felt = foot.felt + self.period if felt[number] > 0.5 else 0.0
+            falls = twists[SIDES[number]][2] < 0.0
+            other = self.feet[1 - number]
+            self._change(foot, other, supports[number], falls)
+            if foot.state is FootState.SWING and foot.lowered < 0.0:
+                foot.away = measured[number] - planned[number] - self.shift
+                foot.lowered = 0.0
+            self._load(foot)
+            if not foot.state.carries:
+                side = SIDES[number]
+                self._swing(foot, soles[side], twists[side], rates[side])
+        return self.shift
+
+    def _loads(self, planned: Array, target: Target, supports: list[bool]) -> Array:
+        """Return which part of the weight each foot is meant to carry, and can."""
+        loads = np.array(supports, dtype=np.float64)
+        if all(supports) and target.zmp is not None:
+            between = (planned[0] - planned[1])[:2]
+            square = max(float(between @ between), 1e-12)
+            part = float((target.zmp - planned[1])[:2] @ between) / square
+            loads[0] = min(max(part, 0.0), 1.0)
+            loads[1] = 1.0 - loads[0]
+        return loads * [foot.state.carries for foot in self.feet]
+
+    def _shift_plan(self, off: Array, loads: Array) -> None:
+        total = float(loads.sum())
+        if total > 0.0:
+            follow = 1.0 if self._new else min(self.gains.shift * self.period, 1.0)
+            self.shift = self.shift + follow * (loads @ off / total - self.shift)
+            self._new = False
+
+    def _change(self, foot: Foot, other: Foot, supports: bool, falls: bool) -> None:
+        """Change a foot's state by plan and contact."""
+        surely = foot.felt > self.gains.sure
+        if supports:
+            foot.early = False
+            if foot.state is FootState.LEAVING:
+                foot.state = FootState.STANCE
+            elif not foot.state.carries:
+                if surely:
+                    self._stand(foot)
+                elif foot.state is FootState.SWING:
+                    foot.state = FootState.LANDING
+        elif foot.state is FootState.SWING:
+            if surely and falls:
+                self._stand(foot)
+                foot.early = True
+        elif foot.state is FootState.LEAVING:
+            if foot.load_limit <= 0.0:
+                foot.state, foot.lowered = FootState.SWING, -1.0
+        elif foot.state is FootState.LANDING:
+            foot.state, foot.lowered = FootState.SWING, -1.0
+        elif not foot.early and other.state is FootState.STANCE:
+            foot.state = FootState.LEAVING
+            foot.load_limit = min(foot.load_limit, 1.0)
+
+    def _stand(self, foot: Foot) -> None:
+        foot.state, foot.load_limit, foot.lowered = FootState.STANCE, 0.1, 0.0
+
+    def _load(self, foot: Foot) -> None:
+        """Change how much a foot may carry."""
+        gains = self.gains
+        if foot.state is FootState.STANCE:
+            foot.load_limit += UNLIMITED_LOAD * self.period / gains.loading
+            foot.load_limit = min(foot.load_limit, UNLIMITED_LOAD)
+        elif foot.state is FootState.LEAVING:
+            foot.load_limit -= self.period / gains.unloading
+        free = foot.load_limit >= UNLIMITED_LOAD
+        limit = max(foot.load_limit, 0.0) * self.weight
+        foot.contact.most_force = math.inf if free else limit
+
+    def _swing(self, foot: Foot, sole: Array, twist: Array, rate: Array) -> None:
+        gains, task = self.gains, foot.task
+        foot.away = foot.away * max(1.0 - self.period * self.rate * gains.relax, 0.0)
+        task.pose = np.array(sole)
+        task.pose[:3, 3] += self.shift + foot.away
+        task.velocity, task.acceleration = np.array(twist), np.array(rate)
+        if foot.state is FootState.LANDING:
+            speed = gains.lowering * self.length * self.rate
+            if foot.lowered < gains.lowest * self.length:
+                foot.lowered += self.period * speed
+                task.velocity[2] -= speed
+            task.pose[2, 3] -= foot.lowered
