@@ -33,6 +33,7 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     solve_qp,
 )
 from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.steps import Steps
 from equipoise.balance.whole_body.tasks import (
     ComTask,
     FrameTask,
@@ -143,6 +144,7 @@ class WholeBodyController(Controller[State]):
             gains.posture_weight, (gains.posture * rate) ** 2
         )
         self.tasks = list(tasks)
+        self.steps: Steps | None = None
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
@@ -153,6 +155,8 @@ class WholeBodyController(Controller[State]):
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         self.feet.reset()
+        if self.steps is not None:
+            self.steps.reset()
         self._near = self.solution = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
 
@@ -180,6 +184,8 @@ class WholeBodyController(Controller[State]):
         dynamics, gains = self.dynamics, self.gains
         dynamics.update(known.q, known.v)
         self._add_payload(known)
+        if self.steps is not None:
+            target = self.steps.adjust(known, target)
         shift = self.feet.update(known, target)
         self.com_task.acceleration = self._com_acceleration(known, target, shift)
         self.torso_task.pose[:3, :3] = target.torso @ self._torso_in_upright
@@ -193,7 +199,13 @@ class WholeBodyController(Controller[State]):
         own = (self.com_task, self.torso_task, self.posture_task)
         tasks = (*own, *self.feet.tasks, *self.tasks)
         problem = build_qp(dynamics, tasks, self.feet.contacts, limits)
-        found = solve_qp(problem, self.solver, self._near)
+        try:
+            found = solve_qp(problem, self.solver, self._near)
+        except EquipoiseError:
+            self._near = None
+            self.relaxed["unsolved"] = self.relaxed.get("unsolved", 0) + 1
+            last = self.solution.torque if self.solution else np.zeros(len(velocity))
+            return Command(dynamics.joint_positions, velocity, last)
         self.solution, self._near = found, found.near
         self.ticks += 1
         if found.relaxed:
