@@ -9,10 +9,11 @@ keeps all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, frozen_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +43,25 @@ class JointRange:
             time: Time in which a velocity beyond its limit is brought back [s]; at
                 least a control period.
         """
-        up = np.maximum(self.upper - position, 0.0)
-        down = np.maximum(position - self.lower, 0.0)
-        fastest_up = np.minimum(self.speed, np.sqrt(2.0 * self.braking * up))
-        fastest_down = np.minimum(self.speed, np.sqrt(2.0 * self.braking * down))
-        most = (fastest_up - velocity) / time
-        least = (-fastest_down - velocity) / time
+        most, least = room = self._stops - SIGNS * position
+        np.maximum(room, 0.0, out=room)
+        room *= self._twice_braking
+        np.sqrt(room, out=room)
+        np.minimum(room, self.speed, out=room)
+        room -= SIGNS * velocity
+        room *= 1.0 / time
         # braking is never asked for harder than the joint can, nor both at once
-        most = np.maximum(most, -2.0 * self.braking)
-        least = np.minimum(least, 2.0 * self.braking)
-        return least, most
+        np.maximum(room, -self._twice_braking, out=room)
+        return -least, most
+
+    @cached_property
+    def _stops(self) -> Array:
+        return np.stack((self.upper, -self.lower))
+
+    @cached_property
+    def _twice_braking(self) -> Array:
+        return np.asarray(2.0 * self.braking)
+
+
+# Towards the upper stops, and towards the lower ones.
+SIGNS = frozen_array(np.array([[1.0], [-1.0]]))
