@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
@@ -182,7 +181,7 @@ class WholeBodyController(Controller[State]):
         self._add_payload(known)
         shift = self.feet.update(known, target)
         self.com_task.acceleration = self._com_acceleration(known, target, shift)
-        self.torso_task.pose[:3, :3] = target.torso @ self._torso_in_upright
+        self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
         self.posture_task.position = target.position
         self.posture_task.velocity = target.velocity
         velocity = known.v[BASE_DOF:]
@@ -227,7 +226,7 @@ class WholeBodyController(Controller[State]):
         weight = STANDARD_GRAVITY * (mass + more)
         x, y = known.com_offset
         lever = dynamics.com - dynamics.pose(self._torso).translation
-        force = np.array([0.0, 0.0, -STANDARD_GRAVITY * more])
-        moment = pin.skew(lever) @ force + np.array([-y * weight, x * weight, 0.0])
-        wrench = np.concatenate((force, moment))
-        dynamics.bias_force -= wrench @ dynamics.jacobian(self._torso)
+        down = -STANDARD_GRAVITY * more
+        about_x, about_y = lever[1] * down - y * weight, x * weight - lever[0] * down
+        wrench = np.array((0.0, 0.0, down, about_x, about_y, 0.0))
+        dynamics.bias_force -= wrench.dot(dynamics.jacobian(self._torso))

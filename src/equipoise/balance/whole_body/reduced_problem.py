@@ -152,29 +152,61 @@ def _layout(problem: Problem) -> tuple[int | None, dict[int, slice], int]:
     return main, others, size
 
 
+class Programme(NamedTuple):
+    """What DAQP is given: unknowns (z, y), z of contacts whose limits count.
+
+    Attributes:
+        matrix: Cost, shape (n, n).
+        vector: Likewise, shape (n,).
+        rows: Rows by which the other contacts stay, then limits.
+        lower: Bounds of unknowns, then of rows.
+        upper: Likewise.
+        held: How many rows are equations.
+        free: Columns of z, by the contact's number.
+    """
+
+    matrix: Array
+    vector: Array
+    rows: Array
+    lower: Array
+    upper: Array
+    held: int
+    free: dict[int, slice]
+
+
 def solve_reduced(problem: Problem, near: NDArray[np.bool_] | None) -> Found | None:
     """Return the solution by DAQP, or None if there is none."""
+    import daqp
+
     reduced = reduce(problem)
-    bounds = _bounds(reduced)
+    unlimited = _without_limits(reduced)
     violation, closeness = _tolerances(
         problem.limits.torque.tobytes(),
         sum(len(contact.grasp.cone) for contact in problem.contacts),
-        problem.weight,
     )
     if near is None or len(near) != len(closeness):
         near = np.zeros(len(closeness), dtype=bool)
     working, iterations = near, 0
     while True:
-        free: dict[int, slice] = {}
-        rows, lower, upper = bounds
+        given = unlimited
         if working.any():
-            free = _free_columns(reduced, working)
-            rows, lower, upper = _add_limits(reduced, working, free, bounds)
-        answer = _daqp(reduced, rows, lower, upper)
-        if answer is None:
+            given = _with_limits(reduced, unlimited, np.flatnonzero(working))
+        size = len(given.vector)
+        sense = np.zeros(len(given.upper), dtype=np.int32)
+        sense[size : size + given.held] = EQUALITY
+        y, _, flag, info = daqp.solve(
+            given.matrix,
+            given.vector,
+            given.rows,
+            given.upper,
+            given.lower,
+            sense,
+            eq_reduction=daqp.EQ_REDUCTION_OFF,
+        )
+        iterations += info["iterations"]
+        if flag <= 0:
             return None
-        iterations += answer[1]
-        acceleration, parts = _expand(reduced, answer[0], free)
+        acceleration, parts = _expand(reduced, y, given.free)
         torque, left = _limits_left(problem, acceleration, parts)
         violated = left < violation
         violated &= ~working
@@ -188,42 +220,10 @@ def solve_reduced(problem: Problem, near: NDArray[np.bool_] | None) -> Found | N
     return Found(acceleration, tuple(forces), torque, left < closeness, iterations)
 
 
-def _daqp(
-    reduced: Reduction, rows: Array, lower: Array, upper: Array
-) -> tuple[Array, int] | None:
-    """Return unknowns and iterations, or None if there is no solution.
-
-    More columns of the rows than unknowns are those of forces that make no wrench.
-    """
-    import daqp
-
-    matrix, vector = reduced.cost_matrix, reduced.cost_vector
-    size, held = len(vector), 6 * len(reduced.others)
-    every = rows.shape[1]
-    if every > size:
-        vector = np.zeros(every)
-        vector[:size] = reduced.cost_vector
-        matrix = np.diag(np.full(every, FORCE_COST))
-        matrix[:size, :size] = reduced.cost_matrix
-    sense = np.zeros(len(upper), dtype=np.int32)
-    sense[every : every + held] = EQUALITY
-    y, _, flag, info = daqp.solve(
-        matrix,
-        vector,
-        rows,
-        upper,
-        lower,
-        sense,
-        eq_reduction=daqp.EQ_REDUCTION_OFF,
-    )
-    return (y, info["iterations"]) if flag > 0 else None
-
-
-def _bounds(reduced: Reduction) -> tuple[Array, Array, Array]:
-    """Return rows by which the other contacts stay; bounds of y, and theirs."""
-    problem, first = reduced.problem, reduced.first
+def _without_limits(reduced: Reduction) -> Programme:
+    """Return the programme without limits of torques and forces."""
+    problem, first, limits = reduced.problem, reduced.first, reduced.problem.limits
     size, held = len(reduced.cost_vector), 6 * len(reduced.others)
-    limits = problem.limits
     least, most = np.empty(size + held), np.empty(size + held)
     least.fill(-UNLIMITED)
     most.fill(UNLIMITED)
@@ -238,15 +238,98 @@ def _bounds(reduced: Reduction) -> tuple[Array, Array, Array]:
         own = reduced.rows[start + 6 * number : start + 6 * number + 6]
         rows[at, first:] = own[:, :-1]
         least[size:][at] = most[size:][at] = own[:, -1]
-    return rows, least, most
+    return Programme(
+        reduced.cost_matrix, reduced.cost_vector, rows, least, most, held, {}
+    )
+
+
+def _with_limits(
+    reduced: Reduction, given: Programme, limits: NDArray[np.intp]
+) -> Programme:
+    """Return the programme with some limits, numbered as torques, then cones."""
+    problem, count = reduced.problem, len(limits)
+    torques, *ends = limits.searchsorted(_limit_ends(problem)).tolist()
+    free, size = {}, 0
+    begin = torques
+    for number, (contact, end) in enumerate(zip(problem.contacts, ends, strict=True)):
+        if end > begin:
+            free[number] = slice(size, size + contact.grasp.free.shape[1])
+            size = free[number].stop
+        begin = end
+    every, held = size + len(reduced.cost_vector), given.held
+    rows = np.zeros((held + count, every))
+    rows[:held, size:] = given.rows
+    lower, upper = np.empty(size + count), np.empty(size + count)
+    lower.fill(-UNLIMITED)
+    upper[:size], upper[size:] = UNLIMITED, 0.0
+    if torques:
+        which = limits[:torques]
+        added = _torque_rows(reduced, which)
+        rows[held : held + torques, size:] = added[:, :-1]
+        limit = problem.limits.torque[which]
+        lower[size : size + torques] = added[:, -1] - limit
+        upper[size : size + torques] = added[:, -1] + limit
+    begin, start = torques, len(problem.joint_weight)
+    for number, (contact, end) in enumerate(zip(problem.contacts, ends, strict=True)):
+        grasp = contact.grasp
+        if number in free:
+            which = limits[begin:end] - start
+            at = slice(held + begin, held + end)
+            active = grasp.cone_active[which]
+            rows[at, free[number]] = grasp.cone_free[which]
+            if which[-1] == len(grasp.cone) - 1:
+                upper[size + end - 1] = contact.most_force / problem.weight
+            if number == reduced.main:
+                added = active.dot(reduced.force)
+                rows[at, size:] = added[:, :-1]
+                upper[size + begin : size + end] += added[:, -1]
+            else:
+                columns = reduced.others[number]
+                rows[at, size + columns.start : size + columns.stop] = active
+        begin, start = end, start + len(grasp.cone)
+    matrix, vector = given.matrix, given.vector
+    if size:
+        matrix = np.zeros((every, every))
+        matrix[size:, size:] = given.matrix
+        matrix.reshape(-1)[: size * (every + 1) : every + 1] = FORCE_COST
+        vector = np.concatenate((np.zeros(size), vector))
+    return Programme(
+        matrix,
+        vector,
+        rows,
+        np.concatenate((lower[:size], given.lower, lower[size:])),
+        np.concatenate((upper[:size], given.upper, upper[size:])),
+        held,
+        free,
+    )
+
+
+def _limit_ends(problem: Problem) -> list[int]:
+    """Return where limits of torques end, and those of each contact."""
+    ends = [len(problem.joint_weight)]
+    for contact in problem.contacts:
+        ends.append(ends[-1] + len(contact.grasp.cone))
+    return ends
+
+
+def _torque_rows(reduced: Reduction, which: NDArray[np.intp]) -> Array:
+    """Return rows of y of some torques, and what is taken off, shape (k, n + 1)."""
+    problem = reduced.problem
+    rows = np.zeros((len(which), len(reduced.cost_vector) + 1))
+    rows[:, reduced.first :] = reduced.rows[problem.task_rows + BASE_DOF + which]
+    for number, contact in enumerate(problem.contacts):
+        lever = problem.weight * contact.rows[:, BASE_DOF + which].T
+        if number == reduced.main:
+            rows -= lever @ reduced.wrench
+        else:
+            rows[:, reduced.others[number]] -= lever @ contact.grasp.wrench
+    return rows
 
 
 @lru_cache(maxsize=16)
-def _tolerances(torque: bytes, cones: int, weight: float) -> tuple[Array, Array]:
+def _tolerances(torque: bytes, cones: int) -> tuple[Array, Array]:
     """Return what is left to limits that are violated, or near."""
-    limits = np.frombuffer(torque)
-    scale = np.full(len(limits) + cones, 1.0)
-    scale[: len(limits)] = limits
+    scale = np.concatenate((np.frombuffer(torque), np.ones(cones)))
     return frozen_array(-VIOLATED * scale), frozen_array(NEAR * scale)
 
 
@@ -255,7 +338,7 @@ def _expand(
 ) -> tuple[Array, list[tuple[Array, Array | None]]]:
     """Return accelerations, and u and z of each contact [N]."""
     problem, weight = reduced.problem, reduced.problem.weight
-    whole = np.concatenate((y[: len(reduced.cost_vector)], OFFSET))
+    whole = np.concatenate((y[-len(reduced.cost_vector) :], OFFSET))
     own = whole[reduced.first :]
     acceleration = np.concatenate((reduced.base.dot(own), own[:-1]))
     whole *= weight
@@ -302,73 +385,3 @@ def _limits_left(
         left.append(cone)
     left[0] = problem.limits.torque - np.abs(torque)
     return torque, np.concatenate(left)
-
-
-def _free_columns(reduced: Reduction, working: NDArray[np.bool_]) -> dict[int, slice]:
-    """Return columns of z, of those contacts whose limits of forces count."""
-    problem, size = reduced.problem, len(reduced.cost_vector)
-    columns, start = {}, len(problem.joint_weight)
-    for number, contact in enumerate(problem.contacts):
-        stop = start + len(contact.grasp.cone)
-        if working[start:stop].any():
-            columns[number] = slice(size, size + contact.grasp.free.shape[1])
-            size = columns[number].stop
-        start = stop
-    return columns
-
-
-def _add_limits(
-    reduced: Reduction,
-    working: NDArray[np.bool_],
-    free: dict[int, slice],
-    bounds: tuple[Array, Array, Array],
-) -> tuple[Array, Array, Array]:
-    """Return rows and bounds with those of some limits, and columns of z."""
-    problem, size = reduced.problem, len(reduced.cost_vector)
-    weight, joints = problem.weight, len(problem.joint_weight)
-    some = np.flatnonzero(working)
-    every = max((columns.stop for columns in free.values()), default=size)
-    held = len(bounds[0])
-    rows = np.zeros((held + len(some), every + 1))
-    rows[:held, :size] = bounds[0]
-    added = rows[held:]
-    lower, upper = np.full(len(some), -UNLIMITED), np.zeros(len(some))
-    count = int(np.searchsorted(some, joints))
-    map_columns = np.r_[:size, every]
-    if count:
-        which = some[:count]
-        torque = np.zeros((count, size + 1))
-        torque[:, reduced.first :] = reduced.rows[problem.task_rows + BASE_DOF + which]
-        for number, contact in enumerate(problem.contacts):
-            lever = weight * contact.rows[:, BASE_DOF + which].T
-            if number == reduced.main:
-                torque -= lever @ reduced.wrench
-            else:
-                columns = reduced.others[number]
-                torque[:, columns] -= lever @ contact.grasp.wrench
-        added[:count, map_columns] = torque
-        lower[:count] = -problem.limits.torque[which]
-        upper[:count] = problem.limits.torque[which]
-    start, row = joints, count
-    for number, contact in enumerate(problem.contacts):
-        stop = start + len(contact.grasp.cone)
-        end = int(np.searchsorted(some, stop))
-        which = some[row:end] - start
-        if len(which):
-            active = contact.grasp.cone_active[which]
-            if number == reduced.main:
-                added[row:end, map_columns] = active @ reduced.force
-            else:
-                added[row:end, reduced.others[number]] = active
-            added[row:end, free[number]] = contact.grasp.cone_free[which]
-            if which[-1] == len(contact.grasp.cone) - 1:
-                upper[end - 1] = contact.most_force / weight
-        start, row = stop, end
-    lower, upper = lower + added[:, -1], upper + added[:, -1]
-    more = every - size
-    unlimited = np.full(more, UNLIMITED)
-    return (
-        rows[:, :-1].copy(),
-        np.concatenate((bounds[1][:size], -unlimited, bounds[1][size:], lower)),
-        np.concatenate((bounds[2][:size], unlimited, bounds[2][size:], upper)),
-    )
