@@ -27,6 +27,7 @@ from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
 from equipoise.balance.whole_body.inverse_dynamics import (
     Limits,
+    Problem,
     Solution,
     build_qp,
     solve_qp,
@@ -108,7 +109,8 @@ class WholeBodyController(Controller[State]):
         feet: What the feet do.
         com_task: The task of the CoM; those of the others likewise.
         tasks: Tasks beside those of balance, which one may change.
-        solution: The last solution.
+        problem: The last quadratic programme.
+        solution: Its solution.
         relaxed: How many ticks had to give up contacts or limits, by which.
         ticks: How many ticks there were.
     """
@@ -145,6 +147,7 @@ class WholeBodyController(Controller[State]):
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
+        self.problem: Problem | None = None
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
@@ -152,7 +155,7 @@ class WholeBodyController(Controller[State]):
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         self.feet.reset()
-        self._near = self.solution = None
+        self._near = self.problem = self.solution = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
 
     def control(self, known: State, target: Target) -> Command:
@@ -193,7 +196,7 @@ class WholeBodyController(Controller[State]):
         tasks = (*own, *self.feet.tasks, *self.tasks)
         problem = build_qp(dynamics, tasks, self.feet.contacts, limits)
         found = solve_qp(problem, self.solver, self._near)
-        self.solution, self._near = found, found.near
+        self.problem, self.solution, self._near = problem, found, found.near
         self.ticks += 1
         if found.relaxed:
             self.relaxed[found.relaxed] += 1

@@ -16,6 +16,7 @@ at; :func:`solve_qp` solves it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -176,22 +177,25 @@ def solve_qp(
     Raises:
         EquipoiseError: If there is no such solver, or no solution at all.
     """
+    found, relaxed = None, RELAXATIONS[0]
+    tries = RELAXATIONS
     if solver == "daqp" and can_reduce(problem):
-        found = solve_reduced(problem, near)
-        if found is not None:
-            return _solution(problem, found, "")
-        tries = RELAXATIONS[1:]
-    else:
-        tries = RELAXATIONS
-    for relaxed in tries:
+        found, tries = solve_reduced(problem, near), RELAXATIONS[1:]
+    for relaxed in tries if found is None else ():
         dense = _relax(problem.dense, relaxed)
-        answer = _daqp(dense) if solver == "daqp" else _by_name(dense, solver)
+        if solver == "daqp":
+            answer = _daqp(dense, problem.weight)
+        else:
+            answer = _by_name(dense, solver)
         if answer is not None:
-            return _solution(problem, _found(problem, *answer), relaxed)
-    raise EquipoiseError(
-        "no joint torques exist for these contacts: the base's equations of motion "
-        "cannot hold with the forces that they can give"
-    )
+            found = _found(problem, *answer)
+            break
+    if found is None or not math.isfinite(found.torque.sum()):
+        raise EquipoiseError(
+            "no joint torques exist for this state: it, what tasks ask for, or limits "
+            "are not finite numbers"
+        )
+    return _solution(problem, found, relaxed)
 
 
 def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
@@ -205,7 +209,7 @@ def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
     least, most = problem.least, problem.most
     if relaxed == "limits":
         keep[problem.torques] = False
-        nv = BASE_DOF + problem.torques.stop - problem.torques.start
+        nv = problem.accelerations
         least, most = least.copy(), most.copy()
         least[:nv], most[:nv] = -UNLIMITED, UNLIMITED
     return problem._replace(
@@ -220,22 +224,25 @@ def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
     )
 
 
-def _daqp(problem: DenseProblem) -> tuple[Array, int] | None:
+def _daqp(problem: DenseProblem, weight: float) -> tuple[Array, int] | None:
     """Return a solution and iterations, or None if there is none."""
     import daqp
 
     size, equal = len(problem.cost_vector), problem.equalities
     sense = np.zeros(size + len(problem.rows), dtype=np.int32)
     sense[size : size + equal] = EQUALITY
+    # in units of the weight, forces are as large as accelerations
+    scale = np.ones(size)
+    scale[problem.accelerations :] = weight
     x, _, flag, info = daqp.solve(
-        problem.cost_matrix,
-        problem.cost_vector,
-        problem.rows,
-        np.concatenate((problem.most, problem.upper)),
-        np.concatenate((problem.least, problem.lower)),
+        problem.cost_matrix * scale * scale[:, None],
+        problem.cost_vector * scale,
+        problem.rows * scale,
+        np.concatenate((problem.most / scale, problem.upper)),
+        np.concatenate((problem.least / scale, problem.lower)),
         sense,
     )
-    return (x, info["iterations"]) if flag > 0 else None
+    return (x * scale, info["iterations"]) if flag > 0 else None
 
 
 def _by_name(problem: DenseProblem, solver: str) -> tuple[Array, int] | None:

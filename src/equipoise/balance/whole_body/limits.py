@@ -1,9 +1,17 @@
 """Limits of joint positions and speeds as bounds on accelerations.
 
-A joint that moves towards its stop must be able to brake before it: with the
-deceleration d that it can give, its speed may be √(2 d s) at the distance s. Bounds on
-the acceleration keep it below that speed, so that there is always an acceleration that
-keeps all of them.
+A joint that moves towards its stop must be able to brake before it. With the
+deceleration d that it can give, its speed v may be, at the distance s,
+
+    f(s) = √(2 d s - d² T²)   from s = d T²,   s / T   nearer to the stop,
+
+so that it comes to rest at the stop without a jump of its deceleration. Speeds stay
+below it if what is left of it shrinks no faster than within the time T,
+
+    a ≤ (f - v) / T - f' v,
+
+and below their limits likewise. Such an acceleration always exists: on f itself it is
+-d or less braking. Noise of s and v changes bounds little, as T is several periods.
 """
 
 from __future__ import annotations
@@ -40,27 +48,27 @@ class JointRange:
         Args:
             position: Joint positions, shape (n,).
             velocity: Joint velocities, shape (n,).
-            time: Time in which a velocity beyond its limit is brought back [s]; at
-                least a control period.
+            time: T, in which a velocity beyond its limit is brought back [s]; at least
+                two control periods.
         """
-        most, least = room = self._stops - SIGNS * position
-        np.maximum(room, 0.0, out=room)
-        room *= self._twice_braking
-        np.sqrt(room, out=room)
-        np.minimum(room, self.speed, out=room)
-        room -= SIGNS * velocity
-        room *= 1.0 / time
-        # braking is never asked for harder than the joint can, nor both at once
-        np.maximum(room, -self._twice_braking, out=room)
-        return -least, most
+        rate, braking = 1.0 / time, self.braking
+        speed = SIGNS * velocity
+        distance = self._stops - SIGNS * position
+        near = braking * time**2
+        allowed = np.maximum(distance - 0.5 * near, 0.5 * near)
+        allowed *= 2.0 * braking
+        np.sqrt(allowed, out=allowed)
+        allowed += rate * np.minimum(distance - near, 0.0)
+        slope = braking / np.maximum(allowed, braking * time)
+        bound = rate * allowed - (rate + slope) * speed
+        np.minimum(bound, rate * (self.speed - speed), out=bound)
+        # from where it cannot brake, braking is asked for up to twice as hard
+        most, least = np.maximum(bound, -2.0 * braking, out=bound)
+        return np.minimum(-least, most), most
 
     @cached_property
     def _stops(self) -> Array:
         return np.stack((self.upper, -self.lower))
-
-    @cached_property
-    def _twice_braking(self) -> Array:
-        return np.asarray(2.0 * self.braking)
 
 
 # Towards the upper stops, and towards the lower ones.

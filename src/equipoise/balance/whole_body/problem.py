@@ -182,7 +182,7 @@ class DenseProblem(NamedTuple):
         equalities: How many rows are equations.
         least: Lower bounds of x, shape (n,).
         most: Upper bounds of x, shape (n,).
-        torques: Which rows are torques, less h.
+        torques: Which rows are torques, less h, before contacts are relaxed.
     """
 
     cost_matrix: Array
@@ -194,6 +194,16 @@ class DenseProblem(NamedTuple):
     least: Array
     most: Array
     torques: slice
+
+    @property
+    def accelerations(self) -> int:
+        """How many of the unknowns are accelerations."""
+        return BASE_DOF + self.joints
+
+    @property
+    def joints(self) -> int:
+        """How many rows are torques."""
+        return int(self.torques.stop - self.torques.start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,10 +62,10 @@ class Task(ABC):
     def drift(self, dynamics: Dynamics) -> Array:
         """Return J̇ v, shape (k,); from a difference of J unless a task knows better."""
         before = self.jacobian(dynamics) @ dynamics.v
-        q, v = dynamics.q, dynamics.v
+        q, v, bias = dynamics.q, dynamics.v, dynamics.bias_force
         later = pin.integrate(dynamics.model, q, DIFFERENCE * v)
         after = self.jacobian(dynamics.update(later, v)) @ v
-        dynamics.update(q, v)
+        dynamics.update(q, v).bias_force = bias  # which others may have changed
         return np.asarray((after - before) / DIFFERENCE)
 
     def wanted_velocity(self) -> Array | float:
