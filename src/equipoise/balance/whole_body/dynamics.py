@@ -45,7 +45,7 @@ class Dynamics:
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         mass_matrix: M, shape (nv, nv).
-        bias_force: h, shape (nv,).
+        bias_force: h, shape (nv,); one may add what else acts on the robot.
         base: Pose of the base.
         base_rotation: From base to world, shape (3, 3).
         com: Centre of mass [m], shape (3,).
@@ -77,7 +77,7 @@ class Dynamics:
         self.q, self.v = np.array(robot.standing), np.zeros(nv)
         self.joint_positions = joint_positions(robot, self.q)
         self.mass_matrix = np.zeros((nv, nv))
-        self.bias_force = np.zeros(nv)
+        self.bias_force, self._base_bias = np.zeros(nv), np.zeros(BASE_DOF)
         self.base, self.base_rotation = pin.SE3.Identity(), np.eye(3)
         self.com, self.com_drift = np.zeros(3), np.zeros(3)
         self.com_jacobian = np.zeros((3, nv))
@@ -92,6 +92,7 @@ class Dynamics:
         self.bias_force = bias = pin.nonLinearEffects(model, data, q, v)
         pin.forwardKinematics(model, data, q, v, self._still)
         pin.computeJointJacobians(model, data)
+        self._base_bias = bias[:BASE_DOF].copy()
         self.base = base = pin.updateFramePlacement(model, data, self._root)
         self.base_rotation = rotation = base.rotation
         # the base's rows are those of CoM and moment about the base
@@ -118,7 +119,7 @@ class Dynamics:
     def momentum_drift(self) -> Array:
         """Return Ȧ v, the rate of the angular momentum while a = 0, shape (3,)."""
         rotation, lever = self.base_rotation, self._com_from_base()
-        force, moment = rotation @ self.bias_force[:3], rotation @ self.bias_force[3:6]
+        force, moment = self._base_bias.reshape(2, 3) @ rotation.T
         return np.asarray(moment - pin.skew(lever) @ force)
 
     def frame(self, name: str) -> int:
