@@ -25,7 +25,9 @@ from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
+from equipoise.balance.whole_body.handover import Handover
 from equipoise.balance.whole_body.inverse_dynamics import (
+    Contact,
     Limits,
     Problem,
     Solution,
@@ -130,6 +132,7 @@ class WholeBodyController(Controller[State]):
         self.joints = joints
         self.dynamics = Dynamics(robot, joints.rotor_inertia)
         self.feet = Feet(self.dynamics, period, gains.foot)
+        self._handover = Handover(period, 0.25 * gains.foot.unloading)
         rate = self.feet.rate
         self.com_task = ComTask(gains.com_weight)
         torso = robot.limbs.get("torso")
@@ -155,6 +158,7 @@ class WholeBodyController(Controller[State]):
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         self.feet.reset()
+        self._handover.reset()
         self._near = self.problem = self.solution = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
 
@@ -192,9 +196,15 @@ class WholeBodyController(Controller[State]):
             dynamics.joint_positions, velocity, gains.limit_periods * self.period
         )
         limits = Limits(gains.torque * self.joints.torque, least, most)
-        own = (self.com_task, self.torso_task, self.posture_task)
-        tasks = (*own, *self.feet.tasks, *self.tasks)
-        problem = build_qp(dynamics, tasks, self.feet.contacts, limits)
+        own = (self.com_task, self.torso_task, self.posture_task, *self.tasks)
+
+        def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
+            before = build_qp(dynamics, (*own, *feet), contacts, limits)
+            return solve_qp(before, self.solver).acceleration
+
+        feet, contacts = self.feet.tasks, self.feet.contacts
+        self._handover.update(dynamics, contacts, feet, as_before)
+        problem = build_qp(dynamics, (*own, *feet), contacts, limits)
         found = solve_qp(problem, self.solver, self._near)
         self.problem, self.solution, self._near = problem, found, found.near
         self.ticks += 1

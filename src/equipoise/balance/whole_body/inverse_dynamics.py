@@ -136,6 +136,8 @@ def build_qp(
         pose = dynamics.pose(frame)
         own = rows[start : start + 6]
         own[:, :nv], own[:, nv] = dynamics.contact_rows(frame, contact.damping)
+        if contact.leftover is not None:
+            own[:, nv] += contact.leftover
         start += 6
         points = contact.points_in_frame
         held.append(

@@ -32,6 +32,9 @@ class Contact:
         friction: Largest tangential over normal force.
         most_force: Largest normal force of all points together [N].
         damping: Rate at which a velocity that it has is stopped [1/s].
+        leftover: Acceleration that it has besides, in axes of the frame, shape (6,):
+            what is left of when it was no contact
+            (:class:`~equipoise.balance.whole_body.handover.Handover`).
     """
 
     frame: str
@@ -39,6 +42,7 @@ class Contact:
     friction: float = 0.6
     most_force: float = np.inf
     damping: float = 0.0
+    leftover: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

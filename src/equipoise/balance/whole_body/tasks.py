@@ -190,6 +190,8 @@ dynamics.sole_frame`).
         pose: Where it is wanted, shape (4, 4).
         velocity: Twist that is wanted, in world axes, shape (6,).
         acceleration: Its derivative, shape (6,).
+        leftover: Acceleration that it has besides, shape (6,): what is left of when
+            it was a contact (:class:`~equipoise.balance.whole_body.handover.Handover`).
     """
 
     def __init__(
@@ -211,6 +213,7 @@ dynamics.sole_frame`).
             self._rows = slice(first, last + 1)
         self.pose = np.eye(4)
         self.velocity, self.acceleration = np.zeros(6), np.zeros(6)
+        self.leftover: Array | None = None
 
     def error(self, dynamics: Dynamics) -> Array:
         """Return position error [m] and rotation vector [rad] to the wanted pose."""
@@ -235,8 +238,11 @@ dynamics.sole_frame`).
         return np.asarray(self.velocity[self._rows])
 
     def wanted_acceleration(self) -> Array:
-        """Return the acceleration that is wanted."""
-        return np.asarray(self.acceleration[self._rows])
+        """Return the acceleration that is wanted, and what is left of another."""
+        wanted = self.acceleration
+        if self.leftover is not None:
+            wanted = wanted + self.leftover
+        return np.asarray(wanted[self._rows])
 
 
 class PostureTask(Task):
