@@ -16,6 +16,7 @@ from equipoise.balance.whole_body.controller import (
     WholeBodyController,
     WholeBodyGains,
 )
+from equipoise.balance.whole_body.diagnosis import check_standing
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.control.blocks import Controller, Estimator
@@ -176,10 +177,19 @@ def whole_body_feedback(
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
         period: Of sensors and control [s].
+
+    Raises:
+        EquipoiseError: If the robot cannot stand within its torque limits, and which
+            joints these are of.
     """
     known = model or world.robot
     controller = WholeBodyController(
         known, period, known_joints(world), gains, tasks=tasks, solver=solver
+    )
+    check_standing(
+        controller.dynamics,
+        controller.feet.contacts,
+        controller.gains.torque * controller.joints.torque,
     )
     return _feedback(world, known, controller, "whole-body", true_state, seed, period)
 

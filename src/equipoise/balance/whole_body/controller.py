@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
@@ -26,8 +25,11 @@ from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
+from equipoise.balance.whole_body.handover import Handover
 from equipoise.balance.whole_body.inverse_dynamics import (
+    Contact,
     Limits,
+    Problem,
     Solution,
     build_qp,
     solve_qp,
@@ -110,7 +112,8 @@ class WholeBodyController(Controller[State]):
         feet: What the feet do.
         com_task: The task of the CoM; those of the others likewise.
         tasks: Tasks beside those of balance, which one may change.
-        solution: The last solution.
+        problem: The last quadratic programme.
+        solution: Its solution.
         relaxed: How many ticks had to give up contacts or limits, by which.
         ticks: How many ticks there were.
     """
@@ -130,6 +133,7 @@ class WholeBodyController(Controller[State]):
         self.joints = joints
         self.dynamics = Dynamics(robot, joints.rotor_inertia)
         self.feet = Feet(self.dynamics, period, gains.foot)
+        self._handover = Handover(period, 0.25 * gains.foot.unloading)
         rate = self.feet.rate
         self.com_task = ComTask(gains.com_weight)
         torso = robot.limbs.get("torso")
@@ -148,6 +152,7 @@ class WholeBodyController(Controller[State]):
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
+        self.problem: Problem | None = None
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
@@ -157,7 +162,8 @@ class WholeBodyController(Controller[State]):
         self.feet.reset()
         if self.steps is not None:
             self.steps.reset()
-        self._near = self.solution = None
+        self._handover.reset()
+        self._near = self.problem = self.solution = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
 
     def control(self, known: State, target: Target) -> Command:
@@ -188,7 +194,7 @@ class WholeBodyController(Controller[State]):
             target = self.steps.adjust(known, target)
         shift = self.feet.update(known, target)
         self.com_task.acceleration = self._com_acceleration(known, target, shift)
-        self.torso_task.pose[:3, :3] = target.torso @ self._torso_in_upright
+        self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
         self.posture_task.position = target.position
         self.posture_task.velocity = target.velocity
         velocity = known.v[BASE_DOF:]
@@ -196,17 +202,17 @@ class WholeBodyController(Controller[State]):
             dynamics.joint_positions, velocity, gains.limit_periods * self.period
         )
         limits = Limits(gains.torque * self.joints.torque, least, most)
-        own = (self.com_task, self.torso_task, self.posture_task)
-        tasks = (*own, *self.feet.tasks, *self.tasks)
-        problem = build_qp(dynamics, tasks, self.feet.contacts, limits)
-        try:
-            found = solve_qp(problem, self.solver, self._near)
-        except EquipoiseError:
-            self._near = None
-            self.relaxed["unsolved"] = self.relaxed.get("unsolved", 0) + 1
-            last = self.solution.torque if self.solution else np.zeros(len(velocity))
-            return Command(dynamics.joint_positions, velocity, last)
-        self.solution, self._near = found, found.near
+        own = (self.com_task, self.torso_task, self.posture_task, *self.tasks)
+
+        def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
+            before = build_qp(dynamics, (*own, *feet), contacts, limits)
+            return solve_qp(before, self.solver).acceleration
+
+        feet, contacts = self.feet.tasks, self.feet.contacts
+        self._handover.update(dynamics, contacts, feet, as_before)
+        problem = build_qp(dynamics, (*own, *feet), contacts, limits)
+        found = solve_qp(problem, self.solver, self._near)
+        self.problem, self.solution, self._near = problem, found, found.near
         self.ticks += 1
         if found.relaxed:
             self.relaxed[found.relaxed] += 1
@@ -239,7 +245,7 @@ class WholeBodyController(Controller[State]):
         weight = STANDARD_GRAVITY * (mass + more)
         x, y = known.com_offset
         lever = dynamics.com - dynamics.pose(self._torso).translation
-        force = np.array([0.0, 0.0, -STANDARD_GRAVITY * more])
-        moment = pin.skew(lever) @ force + np.array([-y * weight, x * weight, 0.0])
-        wrench = np.concatenate((force, moment))
-        dynamics.bias_force -= wrench @ dynamics.jacobian(self._torso)
+        down = -STANDARD_GRAVITY * more
+        about_x, about_y = lever[1] * down - y * weight, x * weight - lever[0] * down
+        wrench = np.array((0.0, 0.0, down, about_x, about_y, 0.0))
+        dynamics.bias_force -= wrench.dot(dynamics.jacobian(self._torso))

@@ -31,8 +31,8 @@ def sole_frame(side: Side) -> str:
 class Dynamics:
     """A robot's equations of motion, up to date for one state at a time.
 
-    All vectors and Jacobians are in world axes. Arrays are those of the last
-    :meth:`update` and change with the next.
+    All vectors and Jacobians are in world axes unless said otherwise. Each
+    :meth:`update` makes new arrays.
 
     Args:
         robot: The robot as it is known.
@@ -45,7 +45,8 @@ class Dynamics:
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         mass_matrix: M, shape (nv, nv).
-        bias_force: h, shape (nv,).
+        bias_force: h, shape (nv,); one may add what else acts on the robot.
+        base: Pose of the base.
         base_rotation: From base to world, shape (3, 3).
         com: Centre of mass [m], shape (3,).
         com_jacobian: Shape (3, nv).
@@ -70,13 +71,14 @@ class Dynamics:
         self._frames: dict[str, int] = {}
         # a number for each joint, none of them a circle or a ball
         self._plain = robot.nq - 7 == nv - BASE_DOF
-        self._below = np.tril_indices(nv, -1)
+        self._per_mass = 1.0 / robot.mass
+        self._root = model.getFrameId(model.names[1], pin.FrameType.JOINT)
         self._still = np.zeros(nv)
         self.q, self.v = np.array(robot.standing), np.zeros(nv)
         self.joint_positions = joint_positions(robot, self.q)
         self.mass_matrix = np.zeros((nv, nv))
-        self.bias_force = np.zeros(nv)
-        self.base_rotation = np.eye(3)
+        self.bias_force, self._base_bias = np.zeros(nv), np.zeros(BASE_DOF)
+        self.base, self.base_rotation = pin.SE3.Identity(), np.eye(3)
         self.com, self.com_drift = np.zeros(3), np.zeros(3)
         self.com_jacobian = np.zeros((3, nv))
         self.update(self.q, self.v)
@@ -86,20 +88,20 @@ class Dynamics:
         model, data = self.model, self.data
         self.q, self.v = q, v
         self.joint_positions = q[7:] if self._plain else joint_positions(self.robot, q)
-        matrix = self.mass_matrix
-        matrix[:] = pin.crba(model, data, q)
-        matrix[self._below] = matrix.T[self._below]
-        self.bias_force = np.array(pin.nonLinearEffects(model, data, q, v))
+        self.mass_matrix = matrix = pin.crba(model, data, q)
+        self.bias_force = bias = pin.nonLinearEffects(model, data, q, v)
         pin.forwardKinematics(model, data, q, v, self._still)
         pin.computeJointJacobians(model, data)
-        self.base_rotation = rotation = np.array(data.oMi[1].rotation)
-        self.com_jacobian = rotation @ matrix[:3] * (1.0 / self.robot.mass)
-        self.com_drift = rotation @ self.bias_force[:3] * (1.0 / self.robot.mass)
-        self.com_drift[2] -= STANDARD_GRAVITY
+        self._base_bias = bias[:BASE_DOF].copy()
+        self.base = base = pin.updateFramePlacement(model, data, self._root)
+        self.base_rotation = rotation = base.rotation
         # the base's rows are those of CoM and moment about the base
-        moment = matrix[3:6, :3] * (1.0 / self.robot.mass)
-        lever = np.array([moment[2, 1], moment[0, 2], moment[1, 0]])
-        self.com = np.array(data.oMi[1].translation) + rotation @ lever
+        per_mass = rotation * self._per_mass
+        self.com_jacobian = per_mass.dot(matrix[:3])
+        self.com_drift = per_mass.dot(bias[:3])
+        self.com_drift[2] -= STANDARD_GRAVITY
+        lever = np.array((matrix[5, 1], matrix[3, 2], matrix[4, 0]))
+        self.com = base.translation + per_mass.dot(lever)
         return self
 
     @property
@@ -111,15 +113,14 @@ class Dynamics:
         """Return A of the angular momentum about the CoM, L = A v, shape (3, nv)."""
         rotation, lever = self.base_rotation, self._com_from_base()
         matrix = self.mass_matrix
-        return np.asarray(
-            rotation @ matrix[3:6] - pin.skew(lever) @ (rotation @ matrix[:3])
-        )
+        turn = pin.skew(lever) @ rotation
+        return np.asarray(rotation @ matrix[3:6] - turn @ matrix[:3])
 
     def momentum_drift(self) -> Array:
         """Return Ȧ v, the rate of the angular momentum while a = 0, shape (3,)."""
         rotation, lever = self.base_rotation, self._com_from_base()
-        force, moment = rotation @ self.bias_force[:3], rotation @ self.bias_force[3:6]
-        return np.asarray(moment - np.cross(lever, force))
+        force, moment = self._base_bias.reshape(2, 3) @ rotation.T
+        return np.asarray(moment - pin.skew(lever) @ force)
 
     def frame(self, name: str) -> int:
         """Return the number of a link, joint, frame or sole of this model.
@@ -143,21 +144,37 @@ class Dynamics:
     def twist(self, frame: int) -> Array:
         """Return velocity and angular velocity of a frame, shape (6,)."""
         moving = pin.getFrameVelocity(self.model, self.data, frame, WORLD_AXES)
-        return np.array(moving.vector)
+        return np.asarray(moving.vector)
 
     def jacobian(self, frame: int) -> Array:
         """Return the Jacobian of a frame's twist, shape (6, nv)."""
-        return np.array(pin.getFrameJacobian(self.model, self.data, frame, WORLD_AXES))
+        return np.asarray(
+            pin.getFrameJacobian(self.model, self.data, frame, WORLD_AXES)
+        )
 
     def drift(self, frame: int) -> Array:
         """Return J̇ v of a frame: its acceleration while a = 0, shape (6,)."""
         moving = pin.getFrameClassicalAcceleration(
             self.model, self.data, frame, WORLD_AXES
         )
-        return np.array(moving.vector)
+        return np.asarray(moving.vector)
+
+    def contact_rows(self, frame: int, damping: float) -> tuple[Array, Array]:
+        """Return J and b of J a = b, which stops a frame; in axes of the frame.
+
+        Args:
+            frame: Number of the frame.
+            damping: Rate at which a velocity that it has is stopped [1/s].
+        """
+        model, data = self.model, self.data
+        jacobian = pin.getFrameJacobian(model, data, frame, OWN_AXES)
+        moving = pin.getFrameClassicalAcceleration(model, data, frame, OWN_AXES)
+        twist = pin.getFrameVelocity(model, data, frame, OWN_AXES)
+        return jacobian, np.asarray(-damping * twist.vector - moving.vector)
 
     def _com_from_base(self) -> Array:
-        return np.asarray(self.com - self.data.oMi[1].translation)
+        return np.asarray(self.com - self.base.translation)
 
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+OWN_AXES = pin.ReferenceFrame.LOCAL

@@ -226,7 +226,9 @@ class Feet:
             foot.load_limit = min(foot.load_limit, 1.0)
 
     def _stand(self, foot: Foot) -> None:
-        foot.state, foot.load_limit, foot.lowered = FootState.STANCE, 0.1, 0.0
+        # in its first tick it carries nothing, as in the one before
+        nothing = -UNLIMITED_LOAD * self.period / self.gains.loading
+        foot.state, foot.load_limit, foot.lowered = FootState.STANCE, nothing, 0.0
 
     def _load(self, foot: Foot) -> None:
         """Change how much a foot may carry."""

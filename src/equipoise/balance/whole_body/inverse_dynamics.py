@@ -16,104 +16,46 @@ at; :func:`solve_qp` solves it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
-from equipoise.arrays import Array, frozen_array
+from equipoise.arrays import Array
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.problem import (
+    ACCELERATION_COST,
+    UNLIMITED,
+    Contact,
+    DenseProblem,
+    HeldContact,
+    Limits,
+    Problem,
+    TaskRows,
+    grasp_of,
+)
+from equipoise.balance.whole_body.reduced_problem import (
+    EQUALITY,
+    Found,
+    can_reduce,
+    solve_reduced,
+    torques_of,
+)
 from equipoise.balance.whole_body.tasks import PostureTask, Task
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import STANDARD_GRAVITY
 
-# Costs of accelerations [per (rad/s²)²], and of forces as fractions of the weight.
-ACCELERATION_COST = 1e-6
-FORCE_COST = 1e-3
+__all__ = ["Contact", "Limits", "Problem", "Solution", "build_qp", "solve_qp"]
+
 # Weight of contacts that cannot be kept strictly, and of limits likewise.
 RELAXED_CONTACT = 1e4
-# A row counts from the start if it was within this part of its limit the last time.
-NEAR = 0.05
-TOLERANCE = 1e-7
-UNLIMITED = 1e20
 
-
-@dataclass(eq=False)
-class Contact:
-    """Points of a frame that stand on something and do not move.
-
-    Attributes:
-        frame: The frame; its z points away from what it stands on.
-        points_in_frame: Where forces act [m], shape (k, 3).
-        friction: Largest tangential over normal force.
-        most_force: Largest normal force of all points together [N].
-        damping: Rate at which a velocity that it has is stopped [1/s].
-    """
-
-    frame: str
-    points_in_frame: Array
-    friction: float = 0.6
-    most_force: float = np.inf
-    damping: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """What joints can do, in the order of v[6:].
-
-    Attributes:
-        torque: Largest torques (forces) [Nm or N], shape (nv - 6,).
-        least_acceleration: Lower bounds [rad/s² or m/s²], shape (nv - 6,), or None.
-        most_acceleration: Upper bounds, likewise.
-    """
-
-    torque: Array
-    least_acceleration: Array | None = None
-    most_acceleration: Array | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """A quadratic programme over x = (a, f): ½ xᵀ P x + qᵀ x.
-
-    Subject to lower ≤ A x ≤ upper, the first :attr:`equalities` rows with equality, and
-    to bounds on x. Forces are in axes of their contact's frame, three for each point.
-
-    Attributes:
-        cost_matrix: P, shape (n, n).
-        cost_vector: q, shape (n,).
-        rows: A, shape (m, n): base, contacts, torques, friction.
-        lower: Shape (m,).
-        upper: Shape (m,).
-        equalities: How many rows are equations.
-        least: Lower bounds of x, shape (n,).
-        most: Upper bounds of x, shape (n,).
-        torque_rows: Where the rows of the torques are.
-        bias: h of the joints: torques are these rows times x, plus it.
-        rotations: From each contact's frame to the world.
-        counts: How many points each contact has.
-    """
-
-    cost_matrix: Array
-    cost_vector: Array
-    rows: Array
-    lower: Array
-    upper: Array
-    equalities: int
-    least: Array
-    most: Array
-    torque_rows: slice
-    bias: Array
-    rotations: Array
-    counts: tuple[int, ...]
-
-    @property
-    def accelerations(self) -> int:
-        """How many of the unknowns are accelerations."""
-        return len(self.cost_vector) - 3 * sum(self.counts)
+Relaxed = Literal["", "contacts", "limits"]
+RELAXATIONS: tuple[Relaxed, ...] = get_args(Relaxed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +65,34 @@ class Solution:
     Attributes:
         acceleration: a, shape (nv,).
         torque: Joint torques [Nm or N], shape (nv - 6,).
-        forces: Contact forces in world axes, by contact, shape (k, 3) each [N].
-        near: Rows of the problem that were at a limit, or near it; a start for the
-            next one.
+        near: Limits of torques and forces that were reached, or nearly; a start for
+            the next problem. None if it is not known.
         relaxed: What could not be kept: ``""``, ``"contacts"`` or ``"limits"``.
         slack: By how much, the largest violation of the rows that were given up.
         iterations: Of the solver.
+        forces_in_contact: Contact forces in axes of their frames [N], by contact, one
+            after another, shape (3 k,) each.
+        contacts: The contacts.
     """
 
     acceleration: Array
     torque: Array
-    forces: tuple[Array, ...]
-    near: NDArray[np.bool_] = field(repr=False)
-    relaxed: str = ""
+    near: NDArray[np.bool_] | None = field(repr=False)
+    relaxed: Relaxed = ""
     slack: float = 0.0
     iterations: int = 0
+    forces_in_contact: tuple[Array, ...] = ()
+    contacts: tuple[HeldContact, ...] = field(default=(), repr=False)
+
+    @property
+    def forces(self) -> tuple[Array, ...]:
+        """Contact forces in world axes, by contact, shape (k, 3) each [N]."""
+        return tuple(
+            force.reshape(-1, 3) @ contact.rotation.T
+            for contact, force in zip(
+                self.contacts, self.forces_in_contact, strict=True
+            )
+        )
 
 
 def build_qp(
@@ -148,95 +103,61 @@ def build_qp(
 ) -> Problem:
     """Return the quadratic programme of tasks in one state."""
     nv = dynamics.model.nv
-    counts = tuple(len(contact.points_in_frame) for contact in contacts)
-    size = nv + 3 * sum(counts)
-    cost, gradient = np.zeros((size, size)), np.zeros(size)
-    diagonal = cost.reshape(-1)[:: size + 1]
-    diagonal[:nv] = ACCELERATION_COST
-    weight = dynamics.robot.mass * STANDARD_GRAVITY
-    diagonal[nv:] = FORCE_COST / weight**2
-    stacked, asked = [], []
+    joint_weight = np.full(nv - BASE_DOF, ACCELERATION_COST)
+    joint_goal = np.zeros(nv - BASE_DOF)
+    asked: list[TaskRows] = []
+    count = 0
     for task in tasks:
         if isinstance(task, PostureTask):
             wanted = task.joint_acceleration(dynamics)
-            diagonal[BASE_DOF:nv] += task.weight
-            gradient[BASE_DOF:nv] -= task.weight * wanted
-            continue
-        jacobian, wanted = task.rows(dynamics)
-        root = task.root_weight
-        if root.ndim:
-            stacked.append(jacobian * root[:, None])
+            joint_weight += task.weight
+            joint_goal += task.weight * wanted
+            asked.append(TaskRows(task.name, None, wanted, task.root_weight))
         else:
-            stacked.append(jacobian * root)
-        asked.append(wanted * root)
-    if stacked:
-        jacobian, wanted = np.concatenate(stacked), np.concatenate(asked)
-        cost[:nv, :nv] += jacobian.T @ jacobian
-        gradient[:nv] -= wanted @ jacobian
-    held = 6 * len(contacts)
-    joints = nv - BASE_DOF
-    friction_rows = 4 * sum(counts) + len(contacts)
-    count = BASE_DOF + held + joints + friction_rows
-    rows = np.zeros((count, size))
-    lower, upper = np.empty(count), np.empty(count)
-    torques = slice(BASE_DOF + held, BASE_DOF + held + joints)
-    matrix, bias = dynamics.mass_matrix, dynamics.bias_force
-    rows[:BASE_DOF, :nv], rows[torques, :nv] = matrix[:BASE_DOF], matrix[BASE_DOF:]
-    lower[:BASE_DOF] = upper[:BASE_DOF] = -bias[:BASE_DOF]
-    lower[torques] = -limits.torque - bias[BASE_DOF:]
-    upper[torques] = limits.torque - bias[BASE_DOF:]
-    least, most = np.full(size, -UNLIMITED), np.full(size, UNLIMITED)
-    if limits.least_acceleration is not None:
-        least[BASE_DOF:nv] = limits.least_acceleration
-    if limits.most_acceleration is not None:
-        most[BASE_DOF:nv] = limits.most_acceleration
-    column, row = nv, torques.stop
-    lower[torques.stop :], upper[torques.stop :] = -UNLIMITED, 0.0
-    rotations = np.empty((len(contacts), 3, 3))
-    for number, contact in enumerate(contacts):
+            jacobian, wanted = task.rows(dynamics)
+            asked.append(TaskRows(task.name, jacobian, wanted, task.root_weight))
+            count += len(wanted)
+    rows = np.empty((count + nv + 6 * len(contacts), nv + 1))
+    start = 0
+    for part in asked:
+        if part.jacobian is not None:
+            stop = start + len(part.goal)
+            root = part.root_weight
+            column = root[:, None] if root.ndim else root
+            np.multiply(part.jacobian, column, out=rows[start:stop, :nv])
+            np.multiply(part.goal, root, out=rows[start:stop, nv])
+            start = stop
+    rows[start : start + nv, :nv] = dynamics.mass_matrix
+    np.negative(dynamics.bias_force, out=rows[start : start + nv, nv])
+    start += nv
+    held: list[HeldContact] = []
+    for contact in contacts:
         frame = dynamics.frame(contact.frame)
-        jacobian = dynamics.jacobian(frame)
-        rotation = np.array(dynamics.pose(frame).rotation)
-        rotations[number] = rotation
-        at = slice(BASE_DOF + 6 * number, BASE_DOF + 6 * number + 6)
-        rows[at, :nv] = jacobian
-        stop = -dynamics.drift(frame) - contact.damping * dynamics.twist(frame)
-        lower[at] = upper[at] = stop
-        points = len(contact.points_in_frame)
-        levers = contact.points_in_frame @ rotation.T
-        grasp = np.empty((6, 3 * points))
-        for point in range(points):
-            own = slice(3 * point, 3 * point + 3)
-            grasp[:3, own] = rotation
-            grasp[3:, own] = pin.skew(levers[point]) @ rotation
-        block = slice(column, column + 3 * points)
-        force = jacobian.T @ grasp
-        rows[:BASE_DOF, block] = -force[:BASE_DOF]
-        rows[torques, block] = -force[BASE_DOF:]
-        least[column + 2 : block.stop : 3] = 0.0
-        for point in range(points):
-            where = column + 3 * point
-            rows[row : row + 4, where : where + 3] = (
-                PYRAMID_TANGENT + contact.friction * PYRAMID_NORMAL
+        pose = dynamics.pose(frame)
+        own = rows[start : start + 6]
+        own[:, :nv], own[:, nv] = dynamics.contact_rows(frame, contact.damping)
+        if contact.leftover is not None:
+            own[:, nv] += contact.leftover
+        start += 6
+        points = contact.points_in_frame
+        held.append(
+            HeldContact(
+                contact.frame,
+                own,
+                dynamics.base.actInv(pose).action,
+                pose.rotation,
+                grasp_of(points.tobytes(), contact.friction),
+                contact.most_force,
             )
-            row += 4
-        rows[row, column + 2 : block.stop : 3] = 1.0
-        upper[row] = min(contact.most_force, UNLIMITED)
-        row += 1
-        column = block.stop
+        )
     return Problem(
-        cost,
-        gradient,
+        tuple(asked),
+        tuple(held),
+        limits,
+        dynamics.robot.mass * STANDARD_GRAVITY,
         rows,
-        lower,
-        upper,
-        BASE_DOF + held,
-        least,
-        most,
-        torques,
-        bias[BASE_DOF:],
-        rotations,
-        counts,
+        joint_weight,
+        joint_goal,
     )
 
 
@@ -250,68 +171,84 @@ def solve_qp(
 
     Args:
         problem: From :func:`build_qp`.
-        solver: Any that ``qpsolvers`` knows.
-        near: Rows that were near their limits in the last solution: with DAQP the
-            others are left out at first and added where they are violated, which
-            changes nothing but the time.
+        solver: Any that ``qpsolvers`` knows. DAQP solves a smaller problem, of which
+            base accelerations and the forces of one contact are eliminated.
+        near: Limits that were near in the last solution: DAQP leaves the others out at
+            first and adds those that are violated, which changes nothing but the time.
 
     Raises:
         EquipoiseError: If there is no such solver, or no solution at all.
     """
-    for relaxed in ("", "contacts", "limits"):
-        found = _try(_relax(problem, relaxed), solver, near if not relaxed else None)
-        if found is not None:
-            x, iterations = found
-            return _solution(
-                problem, x[: len(problem.cost_vector)], relaxed, iterations
-            )
-    raise EquipoiseError(
-        "no joint torques exist for these contacts: the base's equations of motion "
-        "cannot hold with the forces that they can give"
-    )
+    found, relaxed = None, RELAXATIONS[0]
+    tries = RELAXATIONS
+    if solver == "daqp" and can_reduce(problem):
+        found, tries = solve_reduced(problem, near), RELAXATIONS[1:]
+    for relaxed in tries if found is None else ():
+        dense = _relax(problem.dense, relaxed)
+        if solver == "daqp":
+            answer = _daqp(dense, problem.weight)
+        else:
+            answer = _by_name(dense, solver)
+        if answer is not None:
+            found = _found(problem, *answer)
+            break
+    if found is None or not math.isfinite(found.torque.sum()):
+        raise EquipoiseError(
+            "no joint torques exist for this state: it, what tasks ask for, or limits "
+            "are not finite numbers"
+        )
+    return _solution(problem, found, relaxed)
 
 
-def _relax(problem: Problem, relaxed: str) -> Problem:
+def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
     """Return a problem whose contacts, or limits as well, are tasks."""
     if not relaxed:
         return problem
-    base = BASE_DOF
-    held = problem.rows[base : problem.equalities]
-    goal = problem.upper[base : problem.equalities]
-    cost = problem.cost_matrix + RELAXED_CONTACT * (held.T @ held)
-    vector = problem.cost_vector - RELAXED_CONTACT * (goal @ held)
+    contacts = slice(BASE_DOF, problem.equalities)
+    held, goal = problem.rows[contacts], problem.upper[contacts]
     keep = np.ones(len(problem.rows), dtype=bool)
-    keep[base : problem.equalities] = False
+    keep[contacts] = False
     least, most = problem.least, problem.most
-    torques = problem.torque_rows
     if relaxed == "limits":
-        keep[torques] = False
-        least, most = least.copy(), most.copy()
+        keep[problem.torques] = False
         nv = problem.accelerations
+        least, most = least.copy(), most.copy()
         least[:nv], most[:nv] = -UNLIMITED, UNLIMITED
-    shift = problem.equalities - base
-    return Problem(
-        cost,
-        vector,
-        problem.rows[keep],
-        problem.lower[keep],
-        problem.upper[keep],
-        base,
-        least,
-        most,
-        slice(torques.start - shift, torques.stop - shift),
-        problem.bias,
-        problem.rotations,
-        problem.counts,
+    return problem._replace(
+        cost_matrix=problem.cost_matrix + RELAXED_CONTACT * (held.T @ held),
+        cost_vector=problem.cost_vector - RELAXED_CONTACT * (goal @ held),
+        rows=problem.rows[keep],
+        lower=problem.lower[keep],
+        upper=problem.upper[keep],
+        equalities=BASE_DOF,
+        least=least,
+        most=most,
     )
 
 
-def _try(
-    problem: Problem, solver: str, near: NDArray[np.bool_] | None
-) -> tuple[Array, int] | None:
-    """Return a solution and the solver's iterations, or None if there is none."""
-    if solver == "daqp":
-        return _daqp(problem, near)
+def _daqp(problem: DenseProblem, weight: float) -> tuple[Array, int] | None:
+    """Return a solution and iterations, or None if there is none."""
+    import daqp
+
+    size, equal = len(problem.cost_vector), problem.equalities
+    sense = np.zeros(size + len(problem.rows), dtype=np.int32)
+    sense[size : size + equal] = EQUALITY
+    # in units of the weight, forces are as large as accelerations
+    scale = np.ones(size)
+    scale[problem.accelerations :] = weight
+    x, _, flag, info = daqp.solve(
+        problem.cost_matrix * scale * scale[:, None],
+        problem.cost_vector * scale,
+        problem.rows * scale,
+        np.concatenate((problem.most / scale, problem.upper)),
+        np.concatenate((problem.least / scale, problem.lower)),
+        sense,
+    )
+    return (x * scale, info["iterations"]) if flag > 0 else None
+
+
+def _by_name(problem: DenseProblem, solver: str) -> tuple[Array, int] | None:
+    """Return a solution by a solver of ``qpsolvers``, or None if there is none."""
     import qpsolvers
 
     if solver not in qpsolvers.available_solvers:
@@ -337,73 +274,31 @@ def _try(
         ),
         solver=solver,
     )
-    if not answer.found or answer.x is None:
-        return None
-    return answer.x, 0
+    return (answer.x, 0) if answer.found and answer.x is not None else None
 
 
-def _daqp(problem: Problem, near: NDArray[np.bool_] | None) -> tuple[Array, int] | None:
-    import daqp
-
-    count, equal = len(problem.rows), problem.equalities
-    if near is None or len(near) != count:
-        working = np.ones(count, dtype=bool)
-    else:
-        working = near.copy()
-        working[:equal] = True
-    size = len(problem.cost_vector)
-    iterations = 0
-    while True:
-        every = working.all()
-        rows = problem.rows if every else problem.rows[working]
-        upper = problem.upper if every else problem.upper[working]
-        lower = problem.lower if every else problem.lower[working]
-        sense = np.zeros(size + len(rows), dtype=np.int32)
-        sense[size : size + equal] = EQUALITY
-        x, _, flag, info = daqp.solve(
-            problem.cost_matrix,
-            problem.cost_vector,
-            rows,
-            np.concatenate((problem.most, upper)),
-            np.concatenate((problem.least, lower)),
-            sense,
-        )
-        iterations += info["iterations"]
-        if flag <= 0:
-            return None
-        if every:
-            return x, iterations
-        values = problem.rows @ x
-        scale = TOLERANCE * (1.0 + np.abs(values))
-        broken = (values > problem.upper + scale) | (values < problem.lower - scale)
-        broken &= ~working
-        if not broken.any():
-            return x, iterations
-        working |= broken
+def _found(problem: Problem, x: Array, iterations: int) -> Found:
+    """Return what a solution of the dense problem says."""
+    nv = problem.nv
+    ends = np.cumsum([3 * contact.grasp.points for contact in problem.contacts])
+    forces = tuple(np.split(x[nv:], ends[:-1])) if len(ends) else ()
+    return Found(x[:nv], forces, torques_of(problem, x[:nv], forces), None, iterations)
 
 
-def _solution(problem: Problem, x: Array, relaxed: str, iterations: int) -> Solution:
-    nv = problem.accelerations
-    values = problem.rows @ x
-    torque = values[problem.torque_rows] + problem.bias
-    local = x[nv:].reshape(-1, 3)
-    forces, start = [], 0
-    for count, rotation in zip(problem.counts, problem.rotations, strict=True):
-        forces.append(local[start : start + count] @ rotation.T)
-        start += count
-    # a row is near its limit if less than a part of its range is left
-    scale = NEAR * (1.0 + np.abs(values))
-    near = (problem.upper - values < scale) | (values - problem.lower < scale)
+def _solution(problem: Problem, found: Found, relaxed: Relaxed) -> Solution:
     slack = 0.0
     if relaxed:
-        over = np.maximum(values - problem.upper, problem.lower - values)
+        dense = problem.dense
+        values = dense.rows @ np.concatenate((found.acceleration, *found.forces))
+        over = np.maximum(values - dense.upper, dense.lower - values)
         slack = float(over.max())
-    return Solution(x[:nv], torque, tuple(forces), near, relaxed, slack, iterations)
-
-
-EQUALITY = 5
-# |f_x| ≤ μ f_z, |f_y| ≤ μ f_z as rows of one point's force
-PYRAMID_TANGENT = frozen_array(
-    np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1.0, 0], [0, -1.0, 0]])
-)
-PYRAMID_NORMAL = frozen_array(np.array([[0, 0, -1.0]] * 4))
+    return Solution(
+        found.acceleration,
+        found.torque,
+        found.near,
+        relaxed,
+        slack,
+        found.iterations,
+        found.forces,
+        problem.contacts,
+    )

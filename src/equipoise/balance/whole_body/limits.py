@@ -1,18 +1,27 @@
 """Limits of joint positions and speeds as bounds on accelerations.
 
-A joint that moves towards its stop must be able to brake before it: with the
-deceleration d that it can give, its speed may be √(2 d s) at the distance s. Bounds on
-the acceleration keep it below that speed, so that there is always an acceleration that
-keeps all of them.
+A joint that moves towards its stop must be able to brake before it. With the
+deceleration d that it can give, its speed v may be, at the distance s,
+
+    f(s) = √(2 d s - d² T²)   from s = d T²,   s / T   nearer to the stop,
+
+so that it comes to rest at the stop without a jump of its deceleration. Speeds stay
+below it if what is left of it shrinks no faster than within the time T,
+
+    a ≤ (f - v) / T - f' v,
+
+and below their limits likewise. Such an acceleration always exists: on f itself it is
+-d or less braking. Noise of s and v changes bounds little, as T is several periods.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, frozen_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +48,28 @@ class JointRange:
         Args:
             position: Joint positions, shape (n,).
             velocity: Joint velocities, shape (n,).
-            time: Time in which a velocity beyond its limit is brought back [s]; at
-                least a control period.
+            time: T, in which a velocity beyond its limit is brought back [s]; at least
+                two control periods.
         """
-        up = np.maximum(self.upper - position, 0.0)
-        down = np.maximum(position - self.lower, 0.0)
-        fastest_up = np.minimum(self.speed, np.sqrt(2.0 * self.braking * up))
-        fastest_down = np.minimum(self.speed, np.sqrt(2.0 * self.braking * down))
-        most = (fastest_up - velocity) / time
-        least = (-fastest_down - velocity) / time
-        # braking is never asked for harder than the joint can, nor both at once
-        most = np.maximum(most, -2.0 * self.braking)
-        least = np.minimum(least, 2.0 * self.braking)
-        return least, most
+        rate, braking = 1.0 / time, self.braking
+        speed = SIGNS * velocity
+        distance = self._stops - SIGNS * position
+        near = braking * time**2
+        allowed = np.maximum(distance - 0.5 * near, 0.5 * near)
+        allowed *= 2.0 * braking
+        np.sqrt(allowed, out=allowed)
+        allowed += rate * np.minimum(distance - near, 0.0)
+        slope = braking / np.maximum(allowed, braking * time)
+        bound = rate * allowed - (rate + slope) * speed
+        np.minimum(bound, rate * (self.speed - speed), out=bound)
+        # from where it cannot brake, braking is asked for up to twice as hard
+        most, least = np.maximum(bound, -2.0 * braking, out=bound)
+        return np.minimum(-least, most), most
+
+    @cached_property
+    def _stops(self) -> Array:
+        return np.stack((self.upper, -self.lower))
+
+
+# Towards the upper stops, and towards the lower ones.
+SIGNS = frozen_array(np.array([[1.0], [-1.0]]))

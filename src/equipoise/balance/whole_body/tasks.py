@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -61,10 +62,10 @@ class Task(ABC):
     def drift(self, dynamics: Dynamics) -> Array:
         """Return J̇ v, shape (k,); from a difference of J unless a task knows better."""
         before = self.jacobian(dynamics) @ dynamics.v
-        q, v = dynamics.q, dynamics.v
+        q, v, bias = dynamics.q, dynamics.v, dynamics.bias_force
         later = pin.integrate(dynamics.model, q, DIFFERENCE * v)
         after = self.jacobian(dynamics.update(later, v)) @ v
-        dynamics.update(q, v)
+        dynamics.update(q, v).bias_force = bias  # which others may have changed
         return np.asarray((after - before) / DIFFERENCE)
 
     def wanted_velocity(self) -> Array | float:
@@ -78,10 +79,13 @@ class Task(ABC):
     def rows(self, dynamics: Dynamics) -> tuple[Array, Array]:
         """Return J and b of J a = b, the acceleration that it asks for."""
         jacobian = self.jacobian(dynamics)
-        slower = self.wanted_velocity() - jacobian @ dynamics.v
-        asked = self.wanted_acceleration() + self.damping * slower
-        asked = asked + self.stiffness * self.error(dynamics)
-        return jacobian, asked - self.drift(dynamics)
+        asked = self.wanted_acceleration() - self.drift(dynamics)
+        if self.damping:
+            slower = self.wanted_velocity() - jacobian.dot(dynamics.v)
+            asked += self.damping * slower
+        if self.stiffness:
+            asked += self.stiffness * self.error(dynamics)
+        return jacobian, asked
 
 
 class ComTask(Task):
@@ -186,6 +190,8 @@ dynamics.sole_frame`).
         pose: Where it is wanted, shape (4, 4).
         velocity: Twist that is wanted, in world axes, shape (6,).
         acceleration: Its derivative, shape (6,).
+        leftover: Acceleration that it has besides, shape (6,): what is left of when
+            it was a contact (:class:`~equipoise.balance.whole_body.handover.Handover`).
     """
 
     def __init__(
@@ -199,36 +205,44 @@ dynamics.sole_frame`).
     ) -> None:
         super().__init__(weight, stiffness, damping)
         self.frame, self.name = frame, frame
-        self.directions = np.array(list(directions), dtype=np.intp)
-        self._all = len(self.directions) == 6
+        self.directions = tuple(directions)
+        first, last = self.directions[0], self.directions[-1]
+        # which rows: as a slice where they follow each other, which is faster
+        self._rows: Any = np.array(self.directions, dtype=np.intp)
+        if self.directions == tuple(range(first, last + 1)):
+            self._rows = slice(first, last + 1)
         self.pose = np.eye(4)
         self.velocity, self.acceleration = np.zeros(6), np.zeros(6)
+        self.leftover: Array | None = None
 
     def error(self, dynamics: Dynamics) -> Array:
         """Return position error [m] and rotation vector [rad] to the wanted pose."""
         pose = dynamics.pose(dynamics.frame(self.frame))
-        rotation = np.array(pose.rotation)
-        turn = rotation @ pin.log3(rotation.T @ self.pose[:3, :3])
-        error = np.concatenate((self.pose[:3, 3] - pose.translation, turn))
-        return error if self._all else error[self.directions]
+        error = np.empty(6)
+        np.subtract(self.pose[:3, 3], pose.translation, out=error[:3])
+        error[3:] = pin.log3(self.pose[:3, :3].dot(pose.rotation.T))
+        return np.asarray(error[self._rows])
 
     def jacobian(self, dynamics: Dynamics) -> Array:
         """Return the frame's Jacobian in world axes."""
         jacobian = dynamics.jacobian(dynamics.frame(self.frame))
-        return jacobian if self._all else jacobian[self.directions]
+        return np.asarray(jacobian[self._rows])
 
     def drift(self, dynamics: Dynamics) -> Array:
         """Return its acceleration while a = 0."""
         drift = dynamics.drift(dynamics.frame(self.frame))
-        return drift if self._all else drift[self.directions]
+        return np.asarray(drift[self._rows])
 
     def wanted_velocity(self) -> Array:
         """Return the twist that is wanted."""
-        return self.velocity[self.directions]
+        return np.asarray(self.velocity[self._rows])
 
     def wanted_acceleration(self) -> Array:
-        """Return the acceleration that is wanted."""
-        return self.acceleration[self.directions]
+        """Return the acceleration that is wanted, and what is left of another."""
+        wanted = self.acceleration
+        if self.leftover is not None:
+            wanted = wanted + self.leftover
+        return np.asarray(wanted[self._rows])
 
 
 class PostureTask(Task):
@@ -261,12 +275,10 @@ class PostureTask(Task):
 
     def joint_acceleration(self, dynamics: Dynamics) -> Array:
         """Return the joint accelerations that it asks for, shape (nv - 6,)."""
-        slower = self.velocity - dynamics.v[6:]
-        return np.asarray(
-            self.acceleration
-            + self.damping * slower
-            + self.stiffness * self.error(dynamics)
-        )
+        asked = self.stiffness * self.error(dynamics)
+        asked += self.damping * (self.velocity - dynamics.v[6:])
+        asked += self.acceleration
+        return asked
 
     def jacobian(self, dynamics: Dynamics) -> Array:
         """Return the rows of the joints."""
