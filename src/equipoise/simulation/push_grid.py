@@ -148,9 +148,10 @@ def try_pushes(
     alone = waiting[:1]  # compiles kernels that the others then find compiled
     running.update((submit(trial), trial) for trial in alone)
     waiting = waiting[1:]
+    fraction = _fraction(grid, done)
     while running:
         if progress is not None:
-            progress(_fraction(grid, done))
+            progress(fraction)
         finished, _ = wait(running, WATCH_PERIOD, FIRST_COMPLETED)
         for future in finished:
             trial = running.pop(future)
@@ -164,6 +165,7 @@ def try_pushes(
         if finished:
             running.update((submit(trial), trial) for trial in waiting)
             waiting = []
+            fraction = _fraction(grid, done)
     return done
 
 

@@ -120,6 +120,7 @@ class PushMap:
             "by_impulse": self.by_impulse,
             "trials": len(self.trials),
             "errors": sum(cell.errors for cell in self.cells),
+            "notices": self.notices,
             **self.asked,
             "versions": versions(),
         }
@@ -147,6 +148,30 @@ class PushMap:
                         {**row, "trials": len(outcomes), "survived": sum(outcomes)}
                     )
         return rows
+
+    @property
+    def notices(self) -> list[str]:
+        """What a reader of the map should know, a sentence each."""
+        said, count = [], len(self.cells)
+        odd = sum(cell.largest_nspkg > cell.survived_nspkg for cell in self.cells)
+        if odd:
+            said.append(
+                f"In {odd} of {count} cells a single trial survived a larger impulse "
+                "than the map says: survival is not monotone."
+            )
+        beyond = sum(not cell.within_limits for cell in self.cells)
+        if beyond:
+            said.append(
+                f"In {beyond} of {count} cells an actuator went beyond its limits in a "
+                "trial that was survived."
+            )
+        errors = [o.error for _, o in self.trials if o.error is not None]
+        if errors:
+            said.append(
+                f"{len(errors)} of {len(self.trials)} trials failed without a result "
+                f"and count as not survived, the first one so: {errors[0]}."
+            )
+        return said
 
     @property
     def sentence(self) -> str:

@@ -65,6 +65,7 @@ class TrialStore:
             self._file: BinaryIO = _locked(self.path)
             try:
                 self.rows: tuple[dict[str, Any], ...] = self._read()
+                self._empty = not self.rows
             except BaseException:
                 self._file.close()
                 raise
@@ -79,7 +80,9 @@ class TrialStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file."""
+        """Close the file; remove it if there is nothing in it."""
+        if self._empty:
+            self.path.unlink(missing_ok=True)
         self._file.close()
 
     def append(self, row: Mapping[str, Any]) -> None:
@@ -90,6 +93,7 @@ class TrialStore:
         """
         with naming_file(self.path):
             self._write(plain_summary(row))
+        self._empty = False
 
     def _read(self) -> tuple[dict[str, Any], ...]:
         self._file.seek(0)
