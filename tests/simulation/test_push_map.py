@@ -22,7 +22,6 @@ from equipoise.simulation.push_trial import (
     PushOutcome,
     PushScene,
     PushTrial,
-    pushed_walk,
 )
 from equipoise.simulation.trial_store import TrialStore
 from equipoise.simulation.workers import WorkerError
@@ -60,6 +59,12 @@ def humanoid() -> eq.Robot:
 def scene(humanoid: eq.Robot) -> PushScene:
     """A humanoid that stands, and does not walk."""
     return make_scene(humanoid, PushGrid(phases=0))
+
+
+@pytest.fixture(scope="module")
+def walking(humanoid: eq.Robot) -> PushScene:
+    """A humanoid that walks, too, with short steps."""
+    return make_scene(humanoid, PushGrid(), length=0.1, step_time=0.6)
 
 
 def test_every_impulse_is_tried_until_two_in_a_row_fail() -> None:
@@ -219,9 +224,10 @@ def test_a_store_knows_its_map(humanoid: eq.Robot, scene: PushScene) -> None:
         assert other != known
 
 
-def test_the_step_that_is_pushed(humanoid: eq.Robot) -> None:
+def test_the_step_that_is_pushed(walking: PushScene) -> None:
     """A steady one that the left foot carries, with time to walk on after it."""
-    walk = pushed_walk(humanoid)
+    walk = walking.walk
+    assert walk is not None
     gait = walk.motion.gait
     assert walk.end - walk.start == pytest.approx(gait.parameters.step_time)
     table = gait.at([walk.time_of(phase) for phase in (0.01, 0.6, 0.99)])
@@ -234,19 +240,15 @@ def test_the_step_that_is_pushed(humanoid: eq.Robot) -> None:
     assert speed[0] == pytest.approx(speed[1], abs=0.02)
 
 
-def test_walking_trials(humanoid: eq.Robot) -> None:
-    """A light push is survived, a blow is not; the phase says when it comes."""
-    scene = make_scene(humanoid, PushGrid(), length=0.1, step_time=0.8)
-    assert scene.walk is not None
-    run = scene.simulate(PushTrial(0.25, 90.0, 0.02, 0))
-    (pushed,) = run.summary["pushes"]
-    assert pushed["start_s"] == pytest.approx(scene.walk.time_of(0.25), abs=1e-3)
-    assert pushed["impulse_ns"] == pytest.approx(0.02 * humanoid.mass)
-    assert run.summary["fell_at_s"] is None
-    blow = scene(PushTrial(0.25, 90.0, 5.0, 0))
-    assert not blow.survived
-    assert blow.fell_at_s is not None
-    assert blow.fell_at_s > pushed["start_s"]
+def test_a_blow_while_it_walks(walking: PushScene) -> None:
+    """It comes at its phase with its impulse, and the robot falls after it."""
+    assert walking.walk is not None
+    results = walking.simulate(PushTrial(0.25, 90.0, 5.0, 0)).summary
+    (pushed,) = results["pushes"]
+    assert pushed["start_s"] == pytest.approx(walking.walk.time_of(0.25), abs=1e-3)
+    assert pushed["impulse_ns"] == pytest.approx(5.0 * walking.world.robot.mass)
+    assert pushed["direction_deg"] == 90.0
+    assert results["fell_at_s"] > pushed["start_s"]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
 READY = "ready"
+# How long a process whose pipe is closed may take to end [s].
+END_SECONDS = 2.0
 
 
 class WorkerError(EquipoiseError):
@@ -131,6 +133,8 @@ class Workers(Generic[Job, Result]):
 
     def _ended(self, process: subprocess.Popen[bytes]) -> str:
         """Return how a process ended, in words."""
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
         process.kill()  # where it said something that is no answer
         _close(process)
         with self._lock:
