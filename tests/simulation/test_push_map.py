@@ -276,6 +276,8 @@ def test_other_laws_are_refused(humanoid: eq.Robot) -> None:
     """The paper's law stands, and does not walk; a standing scene has no phases."""
     with pytest.raises(EquipoiseError, match="no law 'paper'"):
         eq.push_map(humanoid, law="paper")
+    with pytest.raises(EquipoiseError, match="joints are told torques"):
+        eq.push_map(eq.make_world(humanoid))
     standing = make_scene(humanoid, PushGrid(phases=0))
     outcome = standing(PushTrial(0.5, 0.0, 0.1, 0))
     assert "no walk" in str(outcome.error)

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import NameNotFoundError
+from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.kinematics.terrain import Terrain
 from equipoise.robot.model import Robot
 from equipoise.simulation.engine import check_dt
@@ -157,7 +157,8 @@ class PushMap:
         if odd:
             said.append(
                 f"In {odd} of {count} cells a single trial survived a larger impulse "
-                "than the map says: survival is not monotone."
+                "than the map says: survival is not monotone"
+                f"{', or depends on the seed' if self.grid.seeds > 1 else ''}."
             )
         beyond = sum(not cell.within_limits for cell in self.cells)
         if beyond:
@@ -213,8 +214,8 @@ def push_map(
     for 3.5 s and stopped, or 3.5 s after the push where it stands.
 
     Args:
-        robot: The robot, or the robot in its world; its joints are then as the law
-            wants them.
+        robot: The robot, or the robot in its world, whose joints must be those that
+            the law is for.
         grid: Pushes to try; :class:`PushGrid` says which by default.
         terrain: What it stands on; flat ground unless given.
         law: ``"whole-body"`` for joints that are told torques, or ``"stabiliser"``.
@@ -286,6 +287,11 @@ def make_scene(
         raise NameNotFoundError("engine", how["engine"], ENGINES, "map of pushes")
     check_dt(how.get("dt", 1e-3))
     world = trial_world(robot, terrain, mode_for(law))
+    if world.actuation.by_torque != (mode_for(law) == "torque"):
+        raise EquipoiseError(
+            "law='whole-body' is for a world whose joints are told torques, "
+            "law='stabiliser' for one whose joints are servos"
+        )
     how["link"] = pushed_link(world.robot, how.get("link"))
     known = model or world.robot
     walking: PushedWalk | None = None
