@@ -37,7 +37,10 @@ NOT_IN_MAP = ("impulse", "direction", "pull", "find_limit", "seconds")
 
 @dataclass(frozen=True)
 class Push(MapOptions):
-    """Push a standing robot, and see whether it stands afterwards without a step."""
+    """Push a standing robot, and see whether it stands afterwards without a step.
+
+    With --map, draw what it survives by steps, standing and walking.
+    """
 
     impulse: Annotated[float | None, tyro.conf.arg(metavar="NS")] = None
     """Impulse of the push [N s]: its force times the 0.1 s that it lasts."""
