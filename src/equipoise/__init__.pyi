@@ -44,6 +44,8 @@ from equipoise.simulation.contacts import Material as Material
 from equipoise.simulation.dance import dance as dance
 from equipoise.simulation.fleet import Fleet as Fleet
 from equipoise.simulation.push import push as push
+from equipoise.simulation.push_grid import PushGrid as PushGrid
+from equipoise.simulation.push_map import push_map as push_map
 from equipoise.simulation.sensors import SensorSuite as SensorSuite
 from equipoise.simulation.simulate import simulate as simulate
 from equipoise.simulation.trials import drop as drop

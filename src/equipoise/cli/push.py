@@ -1,4 +1,4 @@
-"""``equipoise push``: how hard a standing robot can be pushed without a step."""
+"""``equipoise push``: how hard a robot can be pushed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,10 @@ from equipoise.cli.console import (
     printable,
     progress,
 )
-from equipoise.cli.feedback_options import FeedbackOptions
 from equipoise.cli.long_work import refuse_long_run
+from equipoise.cli.push_map import MapOptions, run_map
 from equipoise.cli.trial import run_trial
-from equipoise.cli.world_options import (
-    AskedWorld,
-    WorldOptions,
-    asked_world,
-    command_line,
-)
+from equipoise.cli.world_options import AskedWorld, asked_world, command_line
 
 if TYPE_CHECKING:
     from equipoise.simulation.actuation import Mode
@@ -36,11 +31,16 @@ if TYPE_CHECKING:
 CSV_NAME, PICTURE_NAME = "pushes.csv", "pushes.svg"
 # Simulations that a limit takes, and how long they last on average [s].
 TRIES, MEAN_SECONDS = 9, 4.0
+# What a map decides itself.
+NOT_IN_MAP = ("impulse", "direction", "pull", "find_limit", "seconds")
 
 
 @dataclass(frozen=True)
-class Push(FeedbackOptions, WorldOptions):
-    """Push a standing robot, and see whether it stands afterwards without a step."""
+class Push(MapOptions):
+    """Push a standing robot, and see whether it stands afterwards without a step.
+
+    With --map, draw what it survives by steps, standing and walking.
+    """
 
     impulse: Annotated[float | None, tyro.conf.arg(metavar="NS")] = None
     """Impulse of the push [N s]: its force times the 0.1 s that it lasts."""
@@ -52,7 +52,7 @@ class Push(FeedbackOptions, WorldOptions):
     several times; default: 0, or eight directions with --find-limit."""
 
     directions: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Number of directions, equally spaced from 0 degrees."""
+    """Number of directions, equally spaced from 0 degrees; default with --map: 8."""
 
     at: Annotated[str | None, tyro.conf.arg(metavar="LINK")] = None
     """Link whose centre of mass is pushed; default: the torso."""
@@ -72,6 +72,8 @@ class Push(FeedbackOptions, WorldOptions):
         from equipoise.simulation.push import push
 
         self._check()
+        if self.map:
+            return run_map(self, self.directions, self.at)
         directions = self._directions()
         if self.find_limit or len(directions) > 1:
             return self._run_around(directions)
@@ -92,16 +94,29 @@ class Push(FeedbackOptions, WorldOptions):
     def _check(self) -> None:
         from equipoise.errors import EquipoiseError
 
+        if self.map:
+            self._check_map()
+            return
+        self.refuse_map_options()
         if self.find_limit and self.impulse is not None:
             raise EquipoiseError("--find-limit finds the impulse: give no --impulse")
         if not self.find_limit and self.impulse is None:
             raise EquipoiseError(
-                "--impulse NS is missing: how hard to push [N s]; or --find-limit"
+                "--impulse NS is missing: how hard to push [N s]; or --find-limit, "
+                "or --map"
             )
         if self.direction and self.directions is not None:
             raise EquipoiseError("give --direction or --directions, not both")
         if any(not math.isfinite(direction) for direction in self.direction):
             raise EquipoiseError("--direction must be finite")
+
+    def _check_map(self) -> None:
+        from equipoise.errors import EquipoiseError
+
+        for name in NOT_IN_MAP:
+            if getattr(self, name) not in (None, (), False):
+                word = name.replace("_", "-")
+                raise EquipoiseError(f"--{word} cannot be chosen with --map")
 
     def _directions(self) -> tuple[float, ...]:
         """Return where to push, before --pull [rad]."""
