@@ -36,7 +36,7 @@ class FeedbackOptions:
     """Feedback of the true state instead of sensors and an estimator."""
 
     def asked_feedback(
-        self, usual: Literal["stabiliser", "paper"], seed: int
+        self, usual: Literal["stabiliser", "paper", "whole-body"], seed: int
     ) -> dict[str, Any]:
         """Return arguments of :func:`~equipoise.simulation.feedback.feedback_by`.
 

@@ -27,6 +27,7 @@ from equipoise.cli.world_options import AskedWorld, asked_world, command_line
 
 if TYPE_CHECKING:
     from equipoise.simulation.actuation import Mode
+    from equipoise.simulation.feedback import Law
 
 CSV_NAME, PICTURE_NAME = "pushes.csv", "pushes.svg"
 # Simulations that a limit takes, and how long they last on average [s].
@@ -37,7 +38,7 @@ NOT_IN_MAP = ("impulse", "direction", "pull", "find_limit", "seconds")
 
 @dataclass(frozen=True)
 class Push(MapOptions):
-    """Push a standing robot, and see whether it stands afterwards without a step.
+    """Push a standing robot, and see whether it stands afterwards.
 
     With --map, draw what it survives by steps, standing and walking.
     """
@@ -59,6 +60,9 @@ class Push(MapOptions):
 
     pull: bool = False
     """Pull instead: the opposite direction."""
+
+    steps: bool = False
+    """The robot may step where it would fall otherwise; with whole-body torques."""
 
     find_limit: bool = False
     """Find the largest impulse survived in each direction, by bisection."""
@@ -89,7 +93,10 @@ class Push(MapOptions):
         """Return the mode of the joints, by the law."""
         from equipoise.simulation.feedback import mode_for
 
-        return mode_for(self.law or "stabiliser", not self.open_loop)
+        return mode_for(self._law(), not self.open_loop)
+
+    def _law(self) -> Law:
+        return self.law or ("whole-body" if self.steps else "stabiliser")
 
     def _check(self) -> None:
         from equipoise.errors import EquipoiseError
@@ -105,6 +112,8 @@ class Push(MapOptions):
                 "--impulse NS is missing: how hard to push [N s]; or --find-limit, "
                 "or --map"
             )
+        if self.steps and (self.open_loop or self._law() != "whole-body"):
+            raise EquipoiseError("--steps is for whole-body torques: --law whole-body")
         if self.direction and self.directions is not None:
             raise EquipoiseError("give --direction or --directions, not both")
         if any(not math.isfinite(direction) for direction in self.direction):
@@ -133,7 +142,8 @@ class Push(MapOptions):
         return {
             "link": self.at,
             "pull": self.pull,
-            **self.asked_feedback("stabiliser", self.seed),
+            **self.asked_feedback(self._law(), self.seed),
+            **({"steps": True} if self.steps else {}),
             "seconds": self.seconds,
         }
 
@@ -193,13 +203,13 @@ class Push(MapOptions):
                         progress=lambda done: told(len(directions) + done),
                         **_without_feedback(how),
                     )
-                results = pushes_summary(world, limits, servos)
+                results = pushes_summary(world, limits, servos, stepping=self.steps)
             else:
                 assert self.impulse is not None
                 runs = push_around(
                     world, self.impulse, directions, progress=told, **how
                 )
-                results = pushes_summary(world, runs)
+                results = pushes_summary(world, runs, stepping=self.steps)
         known = "true state" if self.true_state else "sensors"
         return {
             **results,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.balance.whole_body.steps import Plan, RecoverySteps
 from equipoise.errors import EquipoiseError
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import MODES
@@ -39,6 +40,7 @@ class ClosedLoop:
         words: How it is controlled, for a sentence.
         estimator: The estimator, if there is one, watched.
         notices: Why it is not as asked for.
+        steps: What changes footsteps, if something does.
     """
 
     blocks: dict[str, Any]
@@ -46,6 +48,19 @@ class ClosedLoop:
     words: str = OPEN_LOOP
     estimator: WatchedEstimator | None = None
     notices: tuple[str, ...] = ()
+    steps: RecoverySteps | None = None
+
+    def said(self) -> tuple[str, ...]:
+        """Return what is to be said after a walk: notices, and changed footsteps."""
+        if self.steps is None or not self.steps.events:
+            return self.notices
+        events = self.steps.events
+        landed = sum(event.what == "lands" for event in events)
+        return (
+            *self.notices,
+            f"footsteps were changed from {events[0].time:.2f} s on, {landed} of them; "
+            "what is compared with the plan is compared with that of before",
+        )
 
 
 def closed_loop(
@@ -57,6 +72,7 @@ def closed_loop(
     true_state: bool,
     seed: int,
     dt: float,
+    plan: Plan | None = None,
     on_toes: bool = False,
 ) -> ClosedLoop:
     """Return how a walk is controlled.
@@ -73,6 +89,8 @@ def closed_loop(
         true_state: Whether ours is shown the true state, not sensors.
         seed: Seed of its noise.
         dt: Time step [s]; the control period is a whole number of these.
+        plan: The walk, if it was planned ahead; whole-body control may change its
+            footsteps.
         on_toes: Whether feet stand on their toes at times.
 
     Raises:
@@ -91,8 +109,15 @@ def closed_loop(
     closed = feedback if isinstance(feedback, Feedback) else None
     if ours:
         period = dt * max(round(PERIOD / dt), 1)
-        law = whole_body_feedback if world.actuation.by_torque else balance_feedback
-        closed = law(world, model, true_state=true_state, seed=seed, period=period)
+        known: dict[str, Any] = {
+            "true_state": true_state,
+            "seed": seed,
+            "period": period,
+        }
+        if world.actuation.by_torque:
+            closed = whole_body_feedback(world, model, plan=plan, **known)
+        else:
+            closed = balance_feedback(world, model, **known)
     if closed is None:
         words = "closed loop" if "controller" in given else OPEN_LOOP
         return ClosedLoop(given, words=words)
@@ -102,4 +127,5 @@ def closed_loop(
             closed.estimator, closed.control_period, max(dt, WALK_PERIOD)
         )
     blocks = {**closed.blocks, "estimator": watched}
-    return ClosedLoop(blocks, knowledge, LOOPS[knowledge], watched)
+    words = LOOPS[knowledge]
+    return ClosedLoop(blocks, knowledge, words, watched, steps=closed.steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,7 +17,9 @@ from equipoise.balance.whole_body.controller import (
     WholeBodyGains,
 )
 from equipoise.balance.whole_body.diagnosis import check_standing
+from equipoise.balance.whole_body.foothold import StepGains
 from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.steps import Plan, RecoverySteps
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.control.blocks import Controller, Estimator
 from equipoise.control.certificate import Gains
@@ -51,6 +53,7 @@ class Feedback:
         estimator: What it makes of that.
         control_period: Time between two commands [s].
         law: Name of the law of control; ``"own"`` for one of yours.
+        steps: What changes footsteps after pushes, if something does.
     """
 
     controller: Controller[Any]
@@ -58,6 +61,7 @@ class Feedback:
     estimator: Estimator | None
     control_period: float
     law: str = "own"
+    steps: RecoverySteps | None = None
 
     @property
     def blocks(self) -> dict[str, Any]:
@@ -160,6 +164,8 @@ def whole_body_feedback(
     *,
     gains: WholeBodyGains | None = None,
     tasks: Sequence[Task] = (),
+    plan: Plan | None = None,
+    steps: StepGains | bool = True,
     solver: str = "daqp",
     true_state: bool = False,
     seed: int = 0,
@@ -173,6 +179,12 @@ def whole_body_feedback(
         model: The robot as estimator and controller know it; as it is unless given.
         gains: Numbers of the controller.
         tasks: Tasks beside those of balance.
+        plan: The walk that it will follow, whose footsteps may be changed; None for a
+            robot that stands.
+        steps: Whether footsteps are changed after pushes, and a robot that stands
+            steps when it must
+            (:class:`~equipoise.balance.whole_body.steps.RecoverySteps`); or numbers
+            of these steps.
         solver: Solver of the quadratic programmes, any that ``qpsolvers`` knows.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
@@ -186,12 +198,22 @@ def whole_body_feedback(
     controller = WholeBodyController(
         known, period, known_joints(world), gains, tasks=tasks, solver=solver
     )
+    if steps:
+        controller.steps = RecoverySteps(
+            known,
+            period,
+            controller.feet,
+            plan,
+            steps if isinstance(steps, StepGains) else None,
+            joint_speed=controller.joints.motion.speed,
+        )
     check_standing(
         controller.dynamics,
         controller.feet.contacts,
         controller.gains.torque * controller.joints.torque,
     )
-    return _feedback(world, known, controller, "whole-body", true_state, seed, period)
+    made = _feedback(world, known, controller, "whole-body", true_state, seed, period)
+    return replace(made, steps=controller.steps)
 
 
 def known_joints(world: World) -> Joints:
@@ -235,6 +257,7 @@ def feedback_by(
     law: Law = "stabiliser",
     gains: Gains | tuple[float, float] | None = None,
     force_gains: bool = False,
+    steps: bool = False,
     true_state: bool = False,
     seed: int = 0,
 ) -> Feedback | None:
@@ -249,6 +272,7 @@ def feedback_by(
             :func:`whole_body_feedback`. It does not matter for feedback of your own.
         gains: Gains of the paper's law.
         force_gains: Whether these may be unstable.
+        steps: Whether the robot may step, with whole-body torques.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
 
@@ -257,6 +281,8 @@ def feedback_by(
     """
     if law not in get_args(Law):
         raise NameNotFoundError("law", law, get_args(Law), "feedback")
+    if steps and law != "whole-body":
+        raise EquipoiseError("steps are for law='whole-body'")
     if feedback is not True:
         if true_state:
             raise EquipoiseError("true_state is for feedback of ours: feedback=True")
@@ -275,5 +301,7 @@ def feedback_by(
     if gains is not None:
         raise EquipoiseError("gains k_p and k_c are for law='paper'")
     if law == "whole-body":
-        return whole_body_feedback(world, model, true_state=true_state, seed=seed)
+        return whole_body_feedback(
+            world, model, steps=steps, true_state=true_state, seed=seed
+        )
     return balance_feedback(world, model, true_state=true_state, seed=seed)

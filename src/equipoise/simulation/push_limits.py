@@ -1,4 +1,4 @@
-"""The largest push that a robot survives without a step, by bisection."""
+"""The largest push that a robot survives, by bisection."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from equipoise.simulation.falling import com_height
 from equipoise.simulation.feedback import feedback_by, mode_for
 from equipoise.simulation.push import (
     CONDITIONS,
+    STEPPING_CONDITIONS,
     degrees,
     push,
     pushed_stance,
@@ -35,7 +36,7 @@ RESOLUTION = 0.01
 HARDER, MOST_HARDER = 1.5, 4
 DIRECTIONS = 8
 # Arguments of a push that say what its feedback is.
-OF_FEEDBACK = ("law", "gains", "force_gains", "true_state", "seed")
+OF_FEEDBACK = ("law", "gains", "force_gains", "steps", "true_state", "seed")
 # The curve of the theoretical limit has so many points, beside its corners.
 CURVE_POINTS = 180
 
@@ -234,6 +235,8 @@ def pushes_summary(
     world: World,
     rows: Sequence[PushLimit] | Sequence[Run],
     open_loop: Sequence[PushLimit] | None = None,
+    *,
+    stepping: bool = False,
 ) -> dict[str, Any]:
     """Return results of pushes in several directions, for ``summary.json``.
 
@@ -241,6 +244,7 @@ def pushes_summary(
         world: The world in which the robot was pushed.
         rows: A limit for each direction, or the run of one push in each.
         open_loop: Limits without feedback, in the same directions.
+        stepping: Whether the robot was allowed to step.
     """
     q = pushed_stance(world)
     limits = [row for row in rows if isinstance(row, PushLimit)]
@@ -257,12 +261,15 @@ def pushes_summary(
         "terrain": world.terrain.describe(),
         "find_limit": bool(limits),
         "achieved": all(row["stands"] for row in directions),
-        "sentence": _sentence(world.robot.name, directions, find_limit=bool(limits)),
+        "sentence": _sentence(
+            world.robot.name, directions, find_limit=bool(limits), stepping=stepping
+        ),
+        "stepping": stepping,
         "mass_kg": world.robot.mass,
         "com_height_m": height,
         "omega_radps": math.sqrt(world.gravity / height),
         "push_duration_s": PUSH_DURATION,
-        "conditions": CONDITIONS,
+        "conditions": STEPPING_CONDITIONS if stepping else CONDITIONS,
         "directions": directions,
         "theoretical": theoretical_curve(world),
         "versions": versions(),
@@ -287,7 +294,11 @@ def _run_row(run: Run) -> dict[str, Any]:
 
 
 def _sentence(
-    name: str, directions: Sequence[Mapping[str, Any]], *, find_limit: bool
+    name: str,
+    directions: Sequence[Mapping[str, Any]],
+    *,
+    find_limit: bool,
+    stepping: bool,
 ) -> str:
     count = len(directions)
     where = "one direction" if count == 1 else f"{count} directions"
@@ -296,9 +307,10 @@ def _sentence(
         impulse = directions[0]["impulse_ns"]
         return f"{name} stood after {stood} of {count} pushes of {impulse:.3g} N s."
     worst = min(directions, key=lambda row: row["limit_fraction"])
+    steps = "" if stepping else " without a step"
     words = (
         f"{name} survives at least {100 * worst['limit_fraction']:.0f} % of J* in "
-        f"{where} without a step, least towards {worst['direction_deg']:.0f}° "
+        f"{where}{steps}, least towards {worst['direction_deg']:.0f}° "
         f"({worst['impulse_ns']:.3g} N s)"
     )
     if "open_loop_fraction" in worst:

@@ -194,6 +194,7 @@ class PushScene:
                 direction,
                 link=self.link,
                 law=self.law,
+                steps=self.law == "whole-body",
                 seconds=lasts,
                 **how,
             )

@@ -109,6 +109,7 @@ def walk(
         true_state=true_state,
         seed=seed,
         dt=dt,
+        plan=plan,
         on_toes=max(numbers.heel_off, numbers.toe_first) > 0.0,
     )
     circumstances = Circumstances(world, ground, known, loop)

@@ -219,7 +219,7 @@ def assess_walk(
     )
     freedoms = leg_freedom(motion.robot).values()
     said = [text for freedom in freedoms for text in freedom.describe()]
-    results["notices"] = (*results["notices"], *loop.notices, *said)
+    results["notices"] = (*results["notices"], *loop.said(), *said)
     solution = motion.solution
     off_plan = np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1)
     return WalkSummary(

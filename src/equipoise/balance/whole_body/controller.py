@@ -31,11 +31,12 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     Limits,
     Problem,
     Solution,
+    UnsolvedError,
     build_qp,
     solve_qp,
 )
 from equipoise.balance.whole_body.limits import JointRange
-from equipoise.balance.whole_body.steps import Steps
+from equipoise.balance.whole_body.steps import RecoverySteps
 from equipoise.balance.whole_body.tasks import (
     ComTask,
     FrameTask,
@@ -47,6 +48,10 @@ from equipoise.control.signals import Command, State, Target
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
+
+# What a tick may have to give up: contacts that stay strictly, limits, or an answer:
+# then the last torques are kept.
+GIVEN_UP = ("contacts", "limits", "unsolved")
 
 
 @dataclass(frozen=True)
@@ -148,14 +153,14 @@ class WholeBodyController(Controller[State]):
             gains.posture_weight, (gains.posture * rate) ** 2
         )
         self.tasks = list(tasks)
-        self.steps: Steps | None = None
+        self.steps: RecoverySteps | None = None
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
         self.problem: Problem | None = None
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
-        self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
+        self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
@@ -164,7 +169,7 @@ class WholeBodyController(Controller[State]):
             self.steps.reset()
         self._handover.reset()
         self._near = self.problem = self.solution = None
-        self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
+        self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def control(self, known: State, target: Target) -> Command:
         """Return a command for the next period: torques, and velocities to damp with.
@@ -192,6 +197,7 @@ class WholeBodyController(Controller[State]):
         self._add_payload(known)
         if self.steps is not None:
             target = self.steps.adjust(known, target)
+        assert target.torso is not None
         shift = self.feet.update(known, target)
         self.com_task.acceleration = self._com_acceleration(known, target, shift)
         self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
@@ -209,9 +215,16 @@ class WholeBodyController(Controller[State]):
             return solve_qp(before, self.solver).acceleration
 
         feet, contacts = self.feet.tasks, self.feet.contacts
-        self._handover.update(dynamics, contacts, feet, as_before)
-        problem = build_qp(dynamics, (*own, *feet), contacts, limits)
-        found = solve_qp(problem, self.solver, self._near)
+        try:
+            self._handover.update(dynamics, contacts, feet, as_before)
+            problem = build_qp(dynamics, (*own, *feet), contacts, limits)
+            found = solve_qp(problem, self.solver, self._near)
+        except UnsolvedError:
+            if self.solution is None:
+                raise
+            self.relaxed["unsolved"] += 1
+            self._near = None
+            return Command(dynamics.joint_positions, velocity, self.solution.torque)
         self.problem, self.solution, self._near = problem, found, found.near
         self.ticks += 1
         if found.relaxed:

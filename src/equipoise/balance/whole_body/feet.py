@@ -156,6 +156,14 @@ class Feet:
         """Tasks of the feet that do not."""
         return [foot.task for foot in self.feet if not foot.state.carries]
 
+    def measured_sole(self, known: Estimate, foot: int) -> tuple[Array, Array]:
+        """Return where a sole is [m], shape (3,), and its rotation, shape (3, 3)."""
+        rows = self._rows
+        return (
+            known.told[rows.TOLD_SOLE + foot],
+            known.told_rotations[rows.TOLD_SOLES + foot],
+        )
+
     def update(self, known: Estimate, target: Target) -> Array:
         """Bring states, contacts and tasks up to date; return the plan's shift [m]."""
         soles, twists = target.soles, target.sole_twists

@@ -161,6 +161,10 @@ def build_qp(
     )
 
 
+class UnsolvedError(EquipoiseError):
+    """A solver found no joint torques."""
+
+
 def solve_qp(
     problem: Problem, solver: str = "daqp", near: NDArray[np.bool_] | None = None
 ) -> Solution:
@@ -177,7 +181,8 @@ def solve_qp(
             first and adds those that are violated, which changes nothing but the time.
 
     Raises:
-        EquipoiseError: If there is no such solver, or no solution at all.
+        EquipoiseError: If there is no such solver.
+        UnsolvedError: If it finds no solution at all.
     """
     found, relaxed = None, RELAXATIONS[0]
     tries = RELAXATIONS
@@ -193,7 +198,7 @@ def solve_qp(
             found = _found(problem, *answer)
             break
     if found is None or not math.isfinite(found.torque.sum()):
-        raise EquipoiseError(
+        raise UnsolvedError(
             "no joint torques exist for this state: it, what tasks ask for, or limits "
             "are not finite numbers"
         )
