@@ -33,7 +33,7 @@ CSV_NAME, PICTURE_NAME = "pushes.csv", "pushes.svg"
 # Simulations that a limit takes, and how long they last on average [s].
 TRIES, MEAN_SECONDS = 9, 4.0
 # What a map decides itself.
-NOT_IN_MAP = ("impulse", "direction", "pull", "find_limit", "seconds")
+NOT_IN_MAP = ("impulse", "direction", "pull", "steps", "find_limit", "seconds")
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,9 @@ class Push(MapOptions):
             "dt": self.dt,
             "model": asked.model,
         }
-        both = self.find_limit and not self.open_loop
+        # joints that are told torques hold nothing without feedback
+        servos_too = self._mode() == "servo" and not self.open_loop
+        both = self.find_limit and servos_too
         total = len(directions) * (2 if both else 1)
         with progress(total, f"push {asked.robot.name}") as told:
             if self.find_limit:

@@ -93,7 +93,7 @@ CONDITIONS = (
 
 STEPPING_CONDITIONS = (
     CONDITIONS[0],
-    f"The soles lie flat at the end, within {100 * LIFT_TOLERANCE:g} % of their length.",
+    f"The soles lie flat at the end, to {100 * LIFT_TOLERANCE:g} % of their length.",
     f"The CoM is slower than {100 * SPEED_TOLERANCE:g} % of √(g h) in the last "
     f"{SETTLED:g} s.",
     CONDITIONS[3],
