@@ -113,6 +113,8 @@ class Feet:
     Attributes:
         feet: Left and right.
         shift: How far the plan is shifted with the feet that carry [m], shape (3,).
+        lead: The foot with which alone it is shifted, where both carry; by the load
+            that each is meant to carry if None.
     """
 
     def __init__(
@@ -144,6 +146,7 @@ class Feet:
         for foot in self.feet:
             foot.reset()
         self.shift = np.zeros(3)
+        self.lead: int | None = None
         self._new = True
 
     @property
@@ -193,6 +196,9 @@ class Feet:
     def _loads(self, planned: Array, target: Target, supports: list[bool]) -> Array:
         """Return which part of the weight each foot is meant to carry, and can."""
         loads = np.array(supports, dtype=np.float64)
+        if self.lead is not None and supports[self.lead]:
+            loads[1 - self.lead] = 0.0
+            return loads * [foot.state.carries for foot in self.feet]
         if all(supports) and target.zmp is not None:
             between = (planned[0] - planned[1])[:2]
             square = max(float(between @ between), 1e-12)

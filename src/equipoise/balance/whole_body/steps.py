@@ -270,6 +270,7 @@ class RecoverySteps:
         _, self._plan, first, shift = best
         self._offset = first.start - now + self.period
         self._from_standing, self._step = True, -1
+        self.feet.lead = None
         self.feet.shift = np.array(shift)
         self._say(now, "begins", first)
 
@@ -328,9 +329,9 @@ class RecoverySteps:
         if phase.step != self._step:
             self._new_step()
             self._step, self._changes = phase.step, self._from_standing
+            self.feet.lead = None
             if own:
-                stance, _ = self.feet.measured_sole(known, 1 - swing)
-                self.feet.shift = stance - plan.soles[SIDES[1 - swing]][:3, 3]
+                self._follow(known, plan, 1 - swing)
         self._swung += self.period
         time = now + self._offset
         goal, unchanged = self._foothold(known, plan, phase, now)
@@ -343,7 +344,9 @@ class RecoverySteps:
         if self.feet.feet[swing].state is FootState.STANCE and done > AIRBORNE:
             self._offset += phase.end - time
             self._say(now, "lands", phase)
-            return self._sample(phase.end), goal.lower
+            landed = self._sample(phase.end)
+            self._follow(known, landed, swing)
+            return landed, goal.lower
         left = max(goal.ends - now, self.period)
         rest = phase.end - time
         late = rest <= 2.5 * self.period
@@ -354,6 +357,13 @@ class RecoverySteps:
         self._move(goal.shift, left)
         wanted = self._changed(plan, swing, rate, late)
         return self._with_dcm(wanted, known, goal.dcm, left), goal.lower
+
+    def _follow(self, known: Estimate, plan: Target, foot: int) -> None:
+        """See the plan from one foot from now on."""
+        assert plan.soles is not None
+        sole, _ = self.feet.measured_sole(known, foot)
+        self.feet.shift = sole - plan.soles[SIDES[foot]][:3, 3]
+        self.feet.lead = foot
 
     def _foothold(
         self, known: Estimate, plan: Target, phase: Phase, now: float
