@@ -3,8 +3,8 @@
 ``python -m benchmarks.torque`` walks six steps in closed loop, keeps what estimator and
 controller were given in each tick of 2 ms, and lets them work it through again,
 measurement to torques. In turns with them, on the same core, placo's ``DynamicsSolver``
-and TSID make torques for the same states and plan with the same tasks: CoM, feet that
-carry (strictly, with friction) or swing, attitude of the torso, posture, torque limits.
+makes torques for the same states and plan with the same tasks: CoM, feet that carry
+(strictly, with friction) or swing, attitude of the torso, posture, torque limits.
 
 Ours also estimates, follows contacts as they are felt, and keeps joints off their stops
 and speed limits. Then twelve steps in both engines: times faster than real time.
