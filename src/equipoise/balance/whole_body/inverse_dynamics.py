@@ -51,7 +51,7 @@ from equipoise.robot.description import STANDARD_GRAVITY
 
 __all__ = ["Contact", "Limits", "Problem", "Solution", "build_qp", "solve_qp"]
 
-# Weight of contacts that cannot be kept strictly, and of limits likewise.
+# Weight of contacts that cannot be kept strictly.
 RELAXED_CONTACT = 1e4
 
 Relaxed = Literal["", "contacts", "limits"]
@@ -67,8 +67,10 @@ class Solution:
         torque: Joint torques [Nm or N], shape (nv - 6,).
         near: Limits of torques and forces that were reached, or nearly; a start for
             the next problem. None if it is not known.
-        relaxed: What could not be kept: ``""``, ``"contacts"`` or ``"limits"``.
-        slack: By how much, the largest violation of the rows that were given up.
+        relaxed: What could not be kept: ``""``, ``"contacts"``, or ``"limits"``, which
+            are contacts and bounds of accelerations.
+        slack: By how much: the largest acceleration [m/s² or rad/s²] beyond what
+            contacts and bounds allow.
         iterations: Of the solver.
         forces_in_contact: Contact forces in axes of their frames [N], by contact, one
             after another, shape (3 k,) each.
@@ -166,8 +168,9 @@ def solve_qp(
 ) -> Solution:
     """Return accelerations, forces and torques.
 
-    Contacts that limits do not allow to stay strictly are relaxed, and limits likewise
-    if that is not enough; the solution says so, and by how much.
+    Contacts that limits do not allow to stay strictly are relaxed, and if that is not
+    enough, bounds of accelerations are given up; the solution says so, and by how much.
+    Limits of torques and forces are always kept.
 
     Args:
         problem: From :func:`build_qp`.
@@ -201,7 +204,10 @@ def solve_qp(
 
 
 def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
-    """Return a problem whose contacts, or limits as well, are tasks."""
+    """Return a problem whose contacts are tasks, or has no stops and speeds as well.
+
+    Friction and torques are always kept: without forces and torques, it falls.
+    """
     if not relaxed:
         return problem
     contacts = slice(BASE_DOF, problem.equalities)
@@ -210,7 +216,6 @@ def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
     keep[contacts] = False
     least, most = problem.least, problem.most
     if relaxed == "limits":
-        keep[problem.torques] = False
         nv = problem.accelerations
         least, most = least.copy(), most.copy()
         least[:nv], most[:nv] = -UNLIMITED, UNLIMITED
@@ -291,7 +296,9 @@ def _solution(problem: Problem, found: Found, relaxed: Relaxed) -> Solution:
         dense = problem.dense
         values = dense.rows @ np.concatenate((found.acceleration, *found.forces))
         over = np.maximum(values - dense.upper, dense.lower - values)
-        slack = float(over.max())
+        own, nv = found.acceleration, problem.nv
+        beyond = np.maximum(own - dense.most[:nv], dense.least[:nv] - own)
+        slack = float(max(over.max(), beyond.max()))
     return Solution(
         found.acceleration,
         found.torque,
