@@ -170,7 +170,8 @@ def solve_qp(
 
     Contacts that limits do not allow to stay strictly are relaxed, and if that is not
     enough, bounds of accelerations are given up; the solution says so, and by how much.
-    Limits of torques and forces are always kept.
+    Limits of torques and forces are always kept; if a solver finds nothing, torques and
+    forces are zero.
 
     Args:
         problem: From :func:`build_qp`.
@@ -195,12 +196,26 @@ def solve_qp(
         if answer is not None:
             found = _found(problem, *answer)
             break
-    if found is None or not math.isfinite(found.torque.sum()):
+    if found is None:
+        found = _limp(problem)
+    if not math.isfinite(found.torque.sum() + found.acceleration.sum()):
         raise EquipoiseError(
             "no joint torques exist for this state: it, what tasks ask for, or limits "
             "are not finite numbers"
         )
     return _solution(problem, found, relaxed)
+
+
+def _limp(problem: Problem) -> Found:
+    """Return a fall without torques and forces: it always exists.
+
+    Solvers may fail in the middle of a fall, where numbers are of very different size.
+    """
+    inert, nv = problem.dynamics_rows, problem.nv
+    solved = np.linalg.solve(inert[:, :nv], inert[:, nv])
+    acceleration = np.asarray(solved, dtype=np.float64)
+    forces = tuple(np.zeros(3 * contact.grasp.points) for contact in problem.contacts)
+    return Found(acceleration, forces, np.zeros(nv - BASE_DOF), None, 0)
 
 
 def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
