@@ -62,7 +62,7 @@ def test_the_page_on_controllers_runs(capsys: pytest.CaptureFixture[str]) -> Non
         else:
             assert capsys.readouterr().out == text
             printed += 1
-    assert printed == 4
+    assert printed == 5
 
 
 def test_the_architecture_names_what_is_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,7 @@ def test_torques_are_continuous_at_contact_changes(
     )
     assert run.summary["fell_at_s"] is None
     changes = []
-    for (tick, before, old), (same, after, new) in zip(
-        solved, solved[1:], strict=False
-    ):
+    for (tick, before, old), (same, after, new) in itertools.pairwise(solved):
         if tick == same:
             jump = np.abs(new.torque - old.torque) / after.limits.torque
             changes.append((len(after.contacts) - len(before.contacts), jump.max()))

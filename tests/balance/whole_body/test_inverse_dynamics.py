@@ -202,7 +202,8 @@ def test_contacts_that_cannot_stay_are_given_up_and_say_so() -> None:
     weak = replace(narrow, torque=np.full(joints, 0.01))
     found = solve_qp(build_qp(dynamics, tasks, contacts, weak))
     assert found.relaxed == "limits"
-    assert found.slack == pytest.approx(np.abs(found.torque).max() - 0.01, rel=1e-6)
+    assert found.slack >= np.abs(found.acceleration[6:]).max() - 0.5 - 1e-6
+    assert np.abs(found.torque).max() <= 0.01 + 1e-6
 
 
 def test_numbers_that_are_none_are_an_error() -> None:

@@ -31,7 +31,6 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     Limits,
     Problem,
     Solution,
-    UnsolvedError,
     build_qp,
     solve_qp,
 )
@@ -49,9 +48,9 @@ from equipoise.errors import EquipoiseError
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
-# What a tick may have to give up: contacts that stay strictly, limits, or an answer:
-# then the last torques are kept.
-GIVEN_UP = ("contacts", "limits", "unsolved")
+# What a tick may have to give up: contacts that stay strictly, limits of position and
+# speed, or all of it, where torques are zero.
+GIVEN_UP = ("contacts", "limits", "all")
 
 
 @dataclass(frozen=True)
@@ -215,16 +214,9 @@ class WholeBodyController(Controller[State]):
             return solve_qp(before, self.solver).acceleration
 
         feet, contacts = self.feet.tasks, self.feet.contacts
-        try:
-            self._handover.update(dynamics, contacts, feet, as_before)
-            problem = build_qp(dynamics, (*own, *feet), contacts, limits)
-            found = solve_qp(problem, self.solver, self._near)
-        except UnsolvedError:
-            if self.solution is None:
-                raise
-            self.relaxed["unsolved"] += 1
-            self._near = None
-            return Command(dynamics.joint_positions, velocity, self.solution.torque)
+        self._handover.update(dynamics, contacts, feet, as_before)
+        problem = build_qp(dynamics, (*own, *feet), contacts, limits)
+        found = solve_qp(problem, self.solver, self._near)
         self.problem, self.solution, self._near = problem, found, found.near
         self.ticks += 1
         if found.relaxed:

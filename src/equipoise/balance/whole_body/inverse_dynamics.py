@@ -51,11 +51,11 @@ from equipoise.robot.description import STANDARD_GRAVITY
 
 __all__ = ["Contact", "Limits", "Problem", "Solution", "build_qp", "solve_qp"]
 
-# Weight of contacts that cannot be kept strictly, and of limits likewise.
+# Weight of contacts that cannot be kept strictly.
 RELAXED_CONTACT = 1e4
 
-Relaxed = Literal["", "contacts", "limits"]
-RELAXATIONS: tuple[Relaxed, ...] = get_args(Relaxed)
+Relaxed = Literal["", "contacts", "limits", "all"]
+RELAXATIONS: tuple[Relaxed, ...] = get_args(Relaxed)[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,10 @@ class Solution:
         torque: Joint torques [Nm or N], shape (nv - 6,).
         near: Limits of torques and forces that were reached, or nearly; a start for
             the next problem. None if it is not known.
-        relaxed: What could not be kept: ``""``, ``"contacts"`` or ``"limits"``.
-        slack: By how much, the largest violation of the rows that were given up.
+        relaxed: What could not be kept: ``""``, ``"contacts"``, or ``"limits"``, which
+            are contacts and bounds of accelerations.
+        slack: By how much: the largest acceleration [m/s² or rad/s²] beyond what
+            contacts and bounds allow.
         iterations: Of the solver.
         forces_in_contact: Contact forces in axes of their frames [N], by contact, one
             after another, shape (3 k,) each.
@@ -161,17 +163,15 @@ def build_qp(
     )
 
 
-class UnsolvedError(EquipoiseError):
-    """A solver found no joint torques."""
-
-
 def solve_qp(
     problem: Problem, solver: str = "daqp", near: NDArray[np.bool_] | None = None
 ) -> Solution:
     """Return accelerations, forces and torques.
 
-    Contacts that limits do not allow to stay strictly are relaxed, and limits likewise
-    if that is not enough; the solution says so, and by how much.
+    Contacts that limits do not allow to stay strictly are relaxed, and if that is not
+    enough, bounds of accelerations are given up; the solution says so, and by how much.
+    Limits of torques and forces are always kept; if a solver finds nothing, torques and
+    forces are zero.
 
     Args:
         problem: From :func:`build_qp`.
@@ -181,8 +181,7 @@ def solve_qp(
             first and adds those that are violated, which changes nothing but the time.
 
     Raises:
-        EquipoiseError: If there is no such solver.
-        UnsolvedError: If it finds no solution at all.
+        EquipoiseError: If there is no such solver, or a state that is not finite.
     """
     found, relaxed = None, RELAXATIONS[0]
     tries = RELAXATIONS
@@ -197,16 +196,33 @@ def solve_qp(
         if answer is not None:
             found = _found(problem, *answer)
             break
-    if found is None or not math.isfinite(found.torque.sum()):
-        raise UnsolvedError(
+    if found is None:
+        found, relaxed = _limp(problem), "all"
+    if not math.isfinite(found.torque.sum() + found.acceleration.sum()):
+        raise EquipoiseError(
             "no joint torques exist for this state: it, what tasks ask for, or limits "
             "are not finite numbers"
         )
     return _solution(problem, found, relaxed)
 
 
+def _limp(problem: Problem) -> Found:
+    """Return a fall without torques and forces: it always exists.
+
+    Solvers may fail in the middle of a fall, where numbers are of very different size.
+    """
+    inert, nv = problem.dynamics_rows, problem.nv
+    solved = np.linalg.solve(inert[:, :nv], inert[:, nv])
+    acceleration = np.asarray(solved, dtype=np.float64)
+    forces = tuple(np.zeros(3 * contact.grasp.points) for contact in problem.contacts)
+    return Found(acceleration, forces, np.zeros(nv - BASE_DOF), None, 0)
+
+
 def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
-    """Return a problem whose contacts, or limits as well, are tasks."""
+    """Return a problem whose contacts are tasks, or has no stops and speeds as well.
+
+    Friction and torques are always kept: without forces and torques, it falls.
+    """
     if not relaxed:
         return problem
     contacts = slice(BASE_DOF, problem.equalities)
@@ -215,7 +231,6 @@ def _relax(problem: DenseProblem, relaxed: Relaxed) -> DenseProblem:
     keep[contacts] = False
     least, most = problem.least, problem.most
     if relaxed == "limits":
-        keep[problem.torques] = False
         nv = problem.accelerations
         least, most = least.copy(), most.copy()
         least[:nv], most[:nv] = -UNLIMITED, UNLIMITED
@@ -296,7 +311,9 @@ def _solution(problem: Problem, found: Found, relaxed: Relaxed) -> Solution:
         dense = problem.dense
         values = dense.rows @ np.concatenate((found.acceleration, *found.forces))
         over = np.maximum(values - dense.upper, dense.lower - values)
-        slack = float(over.max())
+        own, nv = found.acceleration, problem.nv
+        beyond = np.maximum(own - dense.most[:nv], dense.least[:nv] - own)
+        slack = float(max(over.max(), beyond.max()))
     return Solution(
         found.acceleration,
         found.torque,
