@@ -2,14 +2,14 @@
 
 All sizes come from the robot. Hands push at half an arm's length below the shoulders.
 The robot stops so that the box is a little before its hands when the elbows are bent.
-The box is one that the wanted force moves: a fifth more than friction holds it with;
+The box is one that the wanted force moves: a quarter more than friction holds it with;
 and so deep that it slides before it tips over, F z < m g d / 2.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -31,18 +31,23 @@ from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.simulation.feedback import known_joints
 from equipoise.simulation.push import pushed_stance
-from equipoise.simulation.world import Box, World
+from equipoise.simulation.contacts import Material
+from equipoise.simulation.world import Box, World, with_friction
 
 # Fractions of an arm's length: how far below the shoulders hands push, how far they are
 # stretched at the end, how far they go at most, and how far before the box they begin.
 BELOW, STRETCHED, STROKE, GAP = 0.5, 0.93, 0.5, 0.1
 # Toes stay this fraction of a leg before the box.
 TOES = 0.05
-# The wanted force over that at which friction holds the box.
-FORCE_OVER_FRICTION = 1.2
+# The wanted force over that at which friction holds the box, and its coefficient of
+# friction: cardboard on a smooth floor.
+FORCE_OVER_FRICTION, BOX_FRICTION = 1.25, 0.3
+# Under its own weight a box sinks in by this fraction of its height; of critical damping
+# its corners have that part.
+SINK, DAMPING_RATIO = 3e-4, 0.7
 # A box is so much deeper than one that would just tip over, so much higher than where
 # it is pushed, and so much wider than the hands are apart.
-DEEPER, HIGHER, WIDER = 1.2, 1.25, 1.5
+DEEPER, HIGHER, WIDER = 1.3, 1.25, 1.5
 # Parts of the sole's length, of friction under the soles and of the arms' torques that
 # a push may take.
 SOLES, FRICTION, TORQUE = 0.75, 0.8, 0.9
@@ -78,6 +83,7 @@ def plan_box(
     *,
     mass: float | None = None,
     size: tuple[float, float, float] | None = None,
+    friction: float = BOX_FRICTION,
 ) -> BoxPlan:
     """Return how a robot walks to a box and pushes it.
 
@@ -89,6 +95,7 @@ def plan_box(
         mass: Mass of the box [kg]; one that the force moves unless given.
         size: Depth, width and height of the box [m]; a box that does not tip over
             unless given.
+        friction: Coefficient of friction at which the box begins to slip.
 
     Raises:
         EquipoiseError: If the robot has no hands, the box is too near, or the force is
@@ -106,7 +113,7 @@ def plan_box(
             f"it with bent elbows: at least {shape.nearest:.2f} m are needed"
         )
     _check_force(shape, force)
-    box = _box(shape, distance, force, mass, size)
+    box = _box(shape, distance, force, mass, size, friction)
     motion = _walk(robot, distance - shape.nearest)
     q = motion.q[-1]
     middle = _middle(robot, q)
@@ -245,9 +252,10 @@ def _box(
     force: float,
     mass: float | None,
     size: tuple[float, float, float] | None,
+    friction: float,
 ) -> Box:
     """Return the box, and refuse one that does not slide, or that tips over."""
-    friction, g = shape.world.material.static_friction, shape.world.gravity
+    g = shape.world.gravity
     heaviest = force / (friction * g) if friction > 0.0 else math.inf
     if mass is None:
         mass = heaviest / FORCE_OVER_FRICTION
@@ -280,7 +288,15 @@ def _box(
             f"{shape.height:.2f} m above the ground: more than {tips:.2f} m are needed"
         )
     centre = np.array([distance + 0.5 * depth, 0.0, 0.5 * height])
-    return Box(centre, np.array(size), mass)
+    return Box(centre, np.array(size), mass, material=_cardboard(shape, mass, height, friction))
+
+
+def _cardboard(shape: _Shape, mass: float, height: float, friction: float) -> Material:
+    """Return what the corners of a box are made of; four of them carry it."""
+    usual = with_friction(shape.world, friction).material
+    stiffness = 0.25 * mass * shape.world.gravity / (SINK * height)
+    damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * 0.25 * mass)
+    return replace(usual, stiffness=stiffness, damping=damping)
 
 
 def _walk(robot: Robot, distance: float) -> Motion:

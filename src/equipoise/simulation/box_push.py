@@ -18,7 +18,7 @@ from equipoise.kinematics.com import com_velocity
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Event, Run
 from equipoise.robot.model import Robot
-from equipoise.simulation.box_plan import FELT, BoxPlan, plan_box
+from equipoise.simulation.box_plan import BOX_FRICTION, FELT, BoxPlan, plan_box
 from equipoise.simulation.contacts import contact_point
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.feedback import DELAY, PERIOD, Knowledge, whole_body_feedback
@@ -102,6 +102,7 @@ def walk_to_box(
     *,
     box_mass: float | None = None,
     box_size: tuple[float, float, float] | None = None,
+    box_friction: float = BOX_FRICTION,
     gains: PushGains | None = None,
     seed: int = 0,
     engine: EngineName = "native",
@@ -122,6 +123,7 @@ def walk_to_box(
         box_mass: Mass of the box [kg]; one that the force moves unless given.
         box_size: Depth, width and height of the box [m]; a box that slides before it
             tips over unless given.
+        box_friction: Coefficient of friction at which the box begins to slip.
         gains: Numbers of touching and pushing.
         seed: Seed of the noise of the sensors.
         engine: Which engine.
@@ -139,7 +141,7 @@ def walk_to_box(
     """
     world = trial_world(robot, mode="torque")
     known = model or world.robot
-    plan = plan_box(world, known, distance, force, mass=box_mass, size=box_size)
+    plan = plan_box(world, known, distance, force, mass=box_mass, size=box_size, friction=box_friction)
     gains = gains or PushGains()
     hands = hands_of(world.robot)
     points = tuple(
@@ -206,12 +208,13 @@ def _assess(
     if Phase.PUSH in began:
         first = began[Phase.PUSH] + controller.gains.ramp + SETTLING
         steady = (run.time > first) & (run.time < end)
-    friction = world.material.dynamic_friction
+    material = box.material or world.material
+    friction = material.dynamic_friction
     if summary.engine == "mujoco":  # which has one coefficient
-        friction = world.material.static_friction
+        friction = material.static_friction
     expected = wanted / box.mass - friction * world.gravity
     moved = run.boxes[:, 0, 0] - run.boxes[0, 0, 0]
-    found, mean, off, off_acceleration = None, None, math.inf, math.inf
+    found, mean, off, off_acceleration = None, None, 1.0, 1.0
     if steady.sum() > 10:
         mean = {
             "mean": float(force[steady].mean()),
@@ -284,8 +287,9 @@ def _standing(world: World, run: Run, stood: float | None) -> tuple[float, float
     The speed is the largest over the last part of the run [m/s].
     """
     robot, late = world.robot, run.time > run.time[-1] - LATE
-    if stood is None:
-        return math.inf, math.inf
+    length = robot.longest_limb
+    if stood is None:  # it fell before; as far as it gets
+        return length, math.sqrt(world.gravity * length)
     row = int(np.searchsorted(run.time, stood))
     slips = [
         float(np.linalg.norm((pose[-1] - pose[0])[:2, 3]))

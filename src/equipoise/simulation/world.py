@@ -302,12 +302,15 @@ class Box:
         size: Edge lengths along its own x, y, z [m], shape (3,).
         mass: [kg].
         yaw: Turn about the world's z at the start [rad].
+        material: What its corners' touching ground and walls is like; the world's
+            material unless given. The robot touches it with the world's.
     """
 
     centre: Array
     size: Array
     mass: float
     yaw: float = 0.0
+    material: Material | None = None
 
     def __post_init__(self) -> None:
         """Keep the arrays read-only, and refuse boxes without volume or mass."""

@@ -211,10 +211,14 @@ def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
         laid.append(of_points(softened, len(body)))
         surfaces.append(np.full(len(body), number))
     for number, box in enumerate(world.boxes):
+        sliding = materials
+        if (own := box.material) is not None:
+            row = own.stiffness, own.damping, own.static_friction, own.dynamic_friction
+            sliding = np.tile(row, (len(materials), 1))
         for surface in (GROUND, *range(len(world.walls))):
             bodies.append(np.full(8, first_box + number))
             positions.append(box.corners)
-            laid.append(of_points(materials, 8))
+            laid.append(of_points(sliding, 8))
             surfaces.append(np.full(8, surface))
     fixed = len(world.walls)
     return PointArrays(

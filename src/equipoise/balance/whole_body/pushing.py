@@ -12,12 +12,14 @@ While hands press, their forces are part of the equations of motion, so that tor
 the arms make them and the soles bear them. Balanced, a force F at the height z moves
 the ZMP back from below the CoM by F z / (m g); half of it is made up for by leaning
 forward before. A force that is felt too small or too large is corrected by an integral,
-F_told' = k (F_wanted - F_felt).
+F_told' = k (F_wanted - F_felt). Friction of the arms' joints, where the robot's file has
+it, is added to their torques.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -31,7 +33,8 @@ from equipoise.balance.whole_body.reaching import ReachPath
 from equipoise.balance.whole_body.tasks import FrameTask
 from equipoise.control.blocks import Controller
 from equipoise.control.signals import Command, State, Target
-from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
+from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
 FORWARD = 0
@@ -67,7 +70,9 @@ class PushGains:
         integral: Rate at which an error of the force is corrected [1/s].
         correction: Largest correction, as a part of the wanted force.
         braking: Deceleration of hands at the end of a push, as a fraction of g.
+        back: How far hands are drawn back after it, as a fraction of the arm.
         lost: Time without any force after which contact is lost [s].
+        dry_speed: Speed of a joint at which its dry friction is fully there [rad/s].
     """
 
     hand: float = 4.0
@@ -79,10 +84,12 @@ class PushGains:
     hold: float = 0.2
     filter: float = 4e-3
     ramp: float = 0.15
-    integral: float = 30.0
+    integral: float = 60.0
     correction: float = 0.5
-    braking: float = 0.8
+    braking: float = 1.5
+    back: float = 0.1
     lost: float = 0.03
+    dry_speed: float = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +122,7 @@ class _HandState:
     at: Array = field(default_factory=lambda: np.zeros(3))
     stop: Array = field(default_factory=lambda: np.zeros(3))
     speed: float = 0.0
+    last_speed: float = 0.0
     felt: float = 0.0
     correction: float = 0.0
 
@@ -165,6 +173,7 @@ class PushingController(Controller[State]):
             id(path): joint_positions(path.robot, path.q)
             for path in (plan.ready, plan.stroke)
         }
+        self._friction = _friction(controller.robot, hands.values())
         self._own_tasks = list(controller.tasks)
         self._begin()
 
@@ -194,7 +203,14 @@ class PushingController(Controller[State]):
             known = self._unloaded(known)
             if self.phase not in (Phase.WALK, Phase.STAND):
                 target = self._act(known.time, target)
-        return self.controller.control(known, target)
+        command = self.controller.control(known, target)
+        if self.phase is not Phase.PUSH:
+            return command
+        viscous, dry = self._friction
+        turning = command.velocity
+        friction = viscous * turning + dry * np.tanh(turning / self.gains.dry_speed)
+        most = self.controller.joints.torque
+        return command._replace(torque=np.clip(command.torque + friction, -most, most))
 
     def _unloaded(self, known: Estimate) -> Estimate:
         """Return an estimate whose CoM offset is that before the hands touched.
@@ -261,7 +277,7 @@ class PushingController(Controller[State]):
     def _release(self, why: str, time: float) -> None:
         self.ended_by = why
         for state in self._hands.values():
-            state.stop = state.at + np.array([self._braking(state), 0.0, 0.0])
+            state.stop, state.last_speed = state.at, max(state.speed, 0.0)
         self._enter(Phase.RELEASE, time)
 
     def _braking(self, state: _HandState) -> float:
@@ -322,7 +338,7 @@ class PushingController(Controller[State]):
         plan, gains = self.plan, self.gains
         shift = self.controller.feet.shift
         task, pressing = state.follow, self.phase in (Phase.APPROACH, Phase.PUSH)
-        task.velocity[:] = 0.0
+        task.velocity[:] = task.acceleration[:] = 0.0
         if self.phase is Phase.RAISE:
             task.pose[:3, 3] = along(plan.ready.hands[side], raised) + shift
         elif pressing and state.touched:
@@ -334,8 +350,20 @@ class PushingController(Controller[State]):
             task.pose[FORWARD, 3] += self._approached
             task.velocity[FORWARD] = gains.approach * self._pace
         else:
-            task.pose[:3, 3] = state.stop
+            self._brake(state, time - self.began[Phase.RELEASE])
         return task
+
+    def _brake(self, state: _HandState, passed: float) -> None:
+        """Bring a hand to rest, then draw it back a little, off what it pushed."""
+        task, speed = state.follow, state.last_speed
+        braking = self.gains.braking * self._gravity
+        left = max(speed - braking * passed, 0.0)
+        gone = (speed**2 - left**2) / (2.0 * braking)
+        back = smooth((passed - speed / braking) / self.gains.raising)
+        task.pose[:3, 3] = state.stop
+        task.pose[FORWARD, 3] += gone - back * self.gains.back * state.hand.length
+        task.velocity[FORWARD] = left
+        task.acceleration[FORWARD] = -braking if left > 0.0 else 0.0
 
     def _press(self, state: _HandState, time: float) -> None:
         """Set the force of a hand that is in contact."""
@@ -351,6 +379,19 @@ class PushingController(Controller[State]):
         told = wanted + state.correction
         force = np.array([-told, 0.0, 0.0])
         self.controller.applied_forces[state.hand.frame] = force
+
+
+def _friction(robot: Robot, hands: Iterable[Hand]) -> tuple[Array, Array]:
+    """Return viscous [Nm s/rad] and dry friction [Nm] of the arms' joints.
+
+    In the order of v[6:], zero for all other joints.
+    """
+    arms = {name for hand in hands for name in hand.joints}
+    own = {a.joint: a for a in robot.actuators if a.joint in arms}
+    names = degree_names(robot)
+    viscous = [own[name].viscous_friction if name in own else 0.0 for name in names]
+    dry = [own[name].coulomb_friction if name in own else 0.0 for name in names]
+    return np.array(viscous), np.array(dry)
 
 
 def smooth(part: float) -> float:
