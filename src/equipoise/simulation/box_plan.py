@@ -47,7 +47,7 @@ FORCE_OVER_FRICTION, BOX_FRICTION = 1.25, 0.3
 SINK, DAMPING_RATIO = 3e-4, 0.7
 # A box is so much deeper than one that would just tip over, so much higher than where
 # it is pushed, and so much wider than the hands are apart.
-DEEPER, HIGHER, WIDER = 1.3, 1.25, 1.5
+DEEPER, HIGHER, WIDER = 1.8, 1.25, 1.5
 # Parts of the sole's length, of friction under the soles and of the arms' torques that
 # a push may take.
 SOLES, FRICTION, TORQUE = 0.75, 0.8, 0.9

@@ -182,7 +182,7 @@ def _duration(robot: Robot, plan: BoxPlan, gains: PushGains, dt: float) -> float
     speed = gains.approach * math.sqrt(leg * 9.81)
     gap = float(plan.box.centre[0] - 0.5 * plan.box.size[0])
     gap -= min(float(path[-1, 0]) for path in plan.push.ready.hands.values())
-    times = gains.settle + gains.raising + FARTHER * gap / speed + PUSHING + STANDING
+    times = gains.leaning + FARTHER * gap / speed + PUSHING + STANDING
     return dt * math.ceil((plan.motion.duration + times) / dt)
 
 

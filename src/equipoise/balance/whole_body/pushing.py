@@ -2,8 +2,8 @@
 
 The controller is a whole-body controller whose tasks change with the phases:
 
-    walk, stand     as the reference says;
-    raise           hands go to where they begin, the CoM leans forward;
+    walk            as the reference says, with bent elbows;
+    stand           hands go to where they begin, the CoM leans forward;
     approach        hands go forward slowly until they feel something;
     push            hands press with the wanted force, and go along with what moves;
     release         hands stop, and the robot stands.
@@ -45,8 +45,7 @@ class Phase(Enum):
     """What the robot does, in order."""
 
     WALK = "walks"
-    STAND = "stands"
-    RAISE = "raises its hands"
+    STAND = "stands and leans"
     APPROACH = "approaches with its hands"
     PUSH = "pushes"
     RELEASE = "lets go and stands"
@@ -60,8 +59,8 @@ class PushGains:
         hand: Rate at which hands follow where they are wanted, as a multiple of
             √(g / L), with the leg's length L.
         hand_weight: Weight of the hands [per (m/s²)²].
-        settle: Time that the robot stands before it raises its hands [s].
-        raising: Time in which hands are raised, and the CoM leans [s].
+        raising: Time in which elbows are bent as the walk begins [s].
+        leaning: Time in which the CoM leans forward, and back at the end [s].
         approach: Speed at which hands approach, as a fraction of √(g L).
         touch: Part of its wanted force at which a hand is in contact.
         hold: Part of its wanted force with which a hand waits for the other.
@@ -77,8 +76,8 @@ class PushGains:
 
     hand: float = 4.0
     hand_weight: float = 10.0
-    settle: float = 0.3
     raising: float = 1.5
+    leaning: float = 1.5
     approach: float = 0.01
     touch: float = 0.15
     hold: float = 0.2
@@ -174,6 +173,8 @@ class PushingController(Controller[State]):
             for path in (plan.ready, plan.stroke)
         }
         self._friction = _friction(controller.robot, hands.values())
+        arms = [name for side in self._hands for name in hands[side].joints]
+        self._is_arm = np.isin(degree_names(controller.robot), arms)
         self._own_tasks = list(controller.tasks)
         self._begin()
 
@@ -197,12 +198,11 @@ class PushingController(Controller[State]):
     def control(self, known: State, target: Target) -> Command:
         """Return a command for the next period."""
         if isinstance(known, Estimate):
-            if self.phase not in (Phase.WALK, Phase.STAND):
+            if self.phase is not Phase.WALK:
                 self._feel(known)
             self._change(known.time)
             known = self._unloaded(known)
-            if self.phase not in (Phase.WALK, Phase.STAND):
-                target = self._act(known.time, target)
+            target = self._act(known.time, target)
         command = self.controller.control(known, target)
         if self.phase is not Phase.PUSH:
             return command
@@ -256,9 +256,7 @@ class PushingController(Controller[State]):
         passed = time - self.began[phase]
         if phase is Phase.WALK and time >= self.plan.start:
             self._enter(Phase.STAND, time)
-        elif phase is Phase.STAND and passed >= gains.settle:
-            self._enter(Phase.RAISE, time)
-        elif phase is Phase.RAISE and passed >= gains.raising:
+        elif phase is Phase.STAND and passed >= gains.leaning:
             self._enter(Phase.APPROACH, time)
         elif phase is Phase.APPROACH:
             if all(state.touched for state in self._hands.values()):
@@ -312,35 +310,38 @@ class PushingController(Controller[State]):
     def _act(self, time: float, target: Target) -> Target:
         """Set tasks and forces of the phase; return the reference that belongs to it."""
         controller, plan, gains = self.controller, self.plan, self.gains
-        raised = smooth((time - self.began[Phase.RAISE]) / gains.raising)
-        path, part, lean = plan.stroke, self._progress(), plan.lean * raised
-        if self.phase is Phase.RAISE:
-            path, part = plan.ready, raised
-        elif self.phase is Phase.APPROACH:
+        if self.phase is Phase.WALK:
+            bent = along(self._arms[id(plan.ready)], smooth(time / gains.raising))
+            return replace(target, position=self._with_arms(target.position, bent))
+        lean = plan.lean * smooth((time - self.began[Phase.STAND]) / gains.leaning)
+        if self.phase is Phase.APPROACH:
             self._approached += gains.approach * self._pace * controller.period
         elif self.phase is Phase.RELEASE:
-            lean *= 1.0 - smooth((time - self.began[self.phase]) / gains.raising)
+            lean *= 1.0 - smooth((time - self.began[self.phase]) / gains.leaning)
         controller.applied_forces.clear()
         controller.tasks[:] = self._own_tasks
         for side, state in self._hands.items():
-            controller.tasks.append(self._task(side, state, raised, time))
+            controller.tasks.append(self._task(side, state, time))
+        arms = along(self._arms[id(plan.stroke)], self._progress())
         assert target.com is not None
         return replace(
             target,
             com=target.com + np.array([lean, 0.0, 0.0]),
-            position=along(self._arms[id(path)], part),
+            position=self._with_arms(target.position, arms),
         )
 
-    def _task(
-        self, side: Side, state: _HandState, raised: float, time: float
-    ) -> FrameTask:
+    def _with_arms(self, position: Array, arms: Array) -> Array:
+        """Return joint positions with those of the arms from others."""
+        return np.where(self._is_arm, arms, position)
+
+    def _task(self, side: Side, state: _HandState, time: float) -> FrameTask:
         """Return the task of a hand in this phase, and set the force that it feels."""
         plan, gains = self.plan, self.gains
         shift = self.controller.feet.shift
         task, pressing = state.follow, self.phase in (Phase.APPROACH, Phase.PUSH)
         task.velocity[:] = task.acceleration[:] = 0.0
-        if self.phase is Phase.RAISE:
-            task.pose[:3, 3] = along(plan.ready.hands[side], raised) + shift
+        if self.phase is Phase.STAND:
+            task.pose[:3, 3] = plan.stroke.hands[side][0] + shift
         elif pressing and state.touched:
             task = state.press
             task.pose[:3, 3] = state.stop
@@ -359,7 +360,7 @@ class PushingController(Controller[State]):
         braking = self.gains.braking * self._gravity
         left = max(speed - braking * passed, 0.0)
         gone = (speed**2 - left**2) / (2.0 * braking)
-        back = smooth((passed - speed / braking) / self.gains.raising)
+        back = smooth((passed - speed / braking) / self.gains.leaning)
         task.pose[:3, 3] = state.stop
         task.pose[FORWARD, 3] += gone - back * self.gains.back * state.hand.length
         task.velocity[FORWARD] = left
