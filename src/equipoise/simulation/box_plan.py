@@ -36,7 +36,7 @@ from equipoise.simulation.world import Box, World, with_friction
 
 # Fractions of an arm's length: how far below the shoulders hands push, how far they are
 # stretched at the end, how far they go at most, and how far before the box they begin.
-BELOW, STRETCHED, STROKE, GAP = 0.5, 0.93, 0.5, 0.1
+BELOW, STRETCHED, STROKE, GAP = 0.5, 0.88, 0.5, 0.1
 # Toes stay this fraction of a leg before the box.
 TOES = 0.05
 # The wanted force over that at which friction holds the box, and its coefficient of
@@ -44,7 +44,7 @@ TOES = 0.05
 FORCE_OVER_FRICTION, BOX_FRICTION = 1.25, 0.3
 # Under its own weight a box sinks in by this fraction of its height; of critical damping
 # its corners have that part.
-SINK, DAMPING_RATIO = 3e-4, 0.7
+SINK, DAMPING_RATIO = 1e-3, 0.7
 # A box is so much deeper than one that would just tip over, so much higher than where
 # it is pushed, and so much wider than the hands are apart.
 DEEPER, HIGHER, WIDER = 1.8, 1.25, 1.5
@@ -292,7 +292,7 @@ def _box(
 
 
 def _cardboard(shape: _Shape, mass: float, height: float, friction: float) -> Material:
-    """Return what the corners of a box are made of; four of them carry it."""
+    """Return what a box is made of; four corners carry it."""
     usual = with_friction(shape.world, friction).material
     stiffness = 0.25 * mass * shape.world.gravity / (SINK * height)
     damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * 0.25 * mass)

@@ -127,8 +127,7 @@ def compile_world(world: World, dt: float) -> MujocoWorld:
     }
     springs = {}
     for one, other in (*itertools.product(points, (*fixed, *boxes)), *loose):
-        # boxes are the first of their pairs with the ground, points of theirs
-        material = own.get(one.name, world.material)
+        material = own.get(one.name, own.get(other.name, world.material))
         springs[frozenset((one.name, other.name))] = material
         friction = material.static_friction
         spec.add_pair(

@@ -302,8 +302,8 @@ class Box:
         size: Edge lengths along its own x, y, z [m], shape (3,).
         mass: [kg].
         yaw: Turn about the world's z at the start [rad].
-        material: What its corners' touching ground and walls is like; the world's
-            material unless given. The robot touches it with the world's.
+        material: What touching it is like, for its corners on ground and walls and for
+            the robot; the world's material unless given.
     """
 
     centre: Array
