@@ -26,19 +26,22 @@ from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# The CoM stays this fraction of the sole's length inside the support polygon.
-COM_MARGIN = 0.15
+# The CoM stays within this part of the support polygon, about its middle: so both feet
+# carry.
+COM_PART = 0.6
+# The base tilts by at most this [rad], and the CoM stays above this part of its height.
+MOST_TILT, LEAST_HEIGHT = 0.8, 0.7
 # Points of a path lie this fraction of the arm's length apart, and each is improved so
 # often; the last until it changes by less than that [m], or so often.
 SPACING, IMPROVED, STILL, MOST_IMPROVED = 0.03, 4, 1e-5, 200
 # Joints stay this part of their range inside their stops, and change by at most so much
 # at once [rad or m].
-STOP_MARGIN, LARGEST_CHANGE = 0.01, 0.05
+STOP_MARGIN, LARGEST_CHANGE = 0.04, 0.05
 # Costs beside the square of a hand's distance [1/m²]: joints off the first posture, of
 # arms and of others [per rad²], and the CoM off its place [per m²].
 ARM_COST, OTHER_COST, COM_COST = 1e-5, 1e-4, 1e-2
 # ... of which this part counts at the end of a path, where the hands matter alone.
-AT_END = 0.01
+AT_END = 0.1
 # The part of the torque limits that a posture may take.
 TORQUE = 0.9
 # A limit counts as met within this distance [m], and a joint within that part of its
@@ -109,6 +112,8 @@ class _Planner:
         self.first_com = np.array(dynamics.com)
         self.soles = {side: dynamics.pose(dynamics.frame(sole_frame(side))).copy()
                       for side in robot.soles}
+        heights = [pose.translation[2] for pose in self.soles.values()]
+        self.ground = float(np.mean(heights))
         self.starts = {side: self._hand(side) for side in goals}
         names = degree_names(robot)
         self.names = names
@@ -129,11 +134,12 @@ class _Planner:
     def _support(self) -> tuple[Array, Array]:
         """Return normals and offsets of where the CoM may be: N c ≤ b."""
         corners = np.asarray(support_polygon(self.robot, self.first))
+        middle = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+        corners = middle + COM_PART * (corners - middle)
         along = np.roll(corners, -1, axis=0) - corners
         normals = np.column_stack([along[:, 1], -along[:, 0]])
         normals /= np.linalg.norm(normals, axis=1)[:, None]
-        length = min(sole.size[0] for sole in self.robot.soles.values())
-        bounds = (normals * corners).sum(axis=1) - COM_MARGIN * length
+        bounds = (normals * corners).sum(axis=1)
         # where it stands already is always allowed
         return normals, np.maximum(bounds, normals @ self.first_com[:2])
 
@@ -240,9 +246,10 @@ class _Planner:
         if self.base_locked:
             rows, lower, upper = [], [], []
         equal = sum(map(len, rows))
-        rows.append(self.edges @ to_com)
-        upper.append(self.bounds - self.edges @ dynamics.com[:2])
-        lower.append(np.full(len(self.edges), -1e20))
+        inside, room = self._upright()
+        rows.append(inside)
+        upper.append(room)
+        lower.append(np.full(len(room), -1e20))
         matrix = np.concatenate(rows)
         sense = np.zeros(nv + len(matrix), dtype=np.int32)
         sense[nv : nv + equal] = 5
@@ -257,6 +264,18 @@ class _Planner:
         if flag <= 0:
             return q
         return np.asarray(pin.integrate(self.robot.model, q, step))
+
+    def _upright(self) -> tuple[Array, Array]:
+        """Return rows and bounds of balance: CoM above the soles, base not tilted."""
+        dynamics, nv = self.dynamics, self.robot.nv
+        to_com, com = dynamics.com_jacobian, dynamics.com
+        up = dynamics.base_rotation[2]
+        tilt, axis = np.zeros(nv), np.array([0.0, 0.0, 1.0])
+        tilt[3:6] = -np.cross(axis, up)
+        rows = np.vstack([self.edges @ to_com[:2], -to_com[2], tilt])
+        lowest = LEAST_HEIGHT * (self.first_com[2] - self.ground) + self.ground
+        room = [com[2] - lowest, up[2] - np.cos(MOST_TILT)]
+        return rows, np.concatenate([self.bounds - self.edges @ com[:2], room])
 
     def _changes(self) -> tuple[Array, Array]:
         """Return the least and the largest change of each coordinate."""
@@ -292,9 +311,14 @@ class _Planner:
             return (f"the torque of {too_weak}",)
         found = []
         dynamics = self.dynamics
-        room = self.bounds - self.edges @ dynamics.com[:2]
-        if not self.base_locked and room.min() < MET:
-            found.append("balance: the CoM is at the edge of what the soles allow")
+        *room, high, level = self._upright()[1]
+        if not self.base_locked:
+            if min(room) < MET:
+                found.append("balance: the CoM is at the edge of what the soles allow")
+            if high < MET:
+                found.append("balance: the CoM is as low as it may be")
+            if level < MET:
+                found.append("balance: the body is tilted as far as it may be")
         lower, upper = self._stops()
         now, span = dynamics.joint_positions, upper - lower
         near = np.minimum(upper - now, now - lower) < AT_STOP * span
