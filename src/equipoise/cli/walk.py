@@ -18,7 +18,7 @@ from equipoise.cli.trial import (
     run_trial,
     with_pushes,
 )
-from equipoise.cli.world_options import command_line
+from equipoise.cli.world_options import WorldOptions, command_line
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 # What one may still say where the paper says the rest.
 BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "long", "settings", "paper")
 
+
+# What one may still say of a walk to a box.
+BESIDE_BOX = (
+    *(option.name for option in fields(WorldOptions) if option.name != "terrain"),
+    "torque",
+    "actuators",
+    "to_box",
+    "push_force",
+    "box_mass",
+)
+# Simulated time of a walk to a box, at least [s].
+BOX_SECONDS = 10.0
 
 # No robot steps faster [s].
 SHORTEST_STEP = 0.1
@@ -165,6 +177,16 @@ class Walk(GaitOptions, RunOptions):
     """How long to walk by velocity [s], at rest again at the end; default: 10 s, or
     as long as the file."""
 
+    to_box: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Walk to a box that stands so far ahead of the feet [m], touch it with both hands
+    and push it with --push-force; with --torque."""
+
+    push_force: Annotated[float | None, tyro.conf.arg(metavar="N")] = None
+    """Force with which the box of --to-box is pushed, of both hands together [N]."""
+
+    box_mass: Annotated[float | None, tyro.conf.arg(metavar="KG")] = None
+    """Mass of the box of --to-box [kg]; default: one that the force moves."""
+
     paper: bool = False
     """The experiment of [Sanliturk2024] instead, itu-biped only: its gait by its own
     method, by what it compares with, and by ours, in one table."""
@@ -173,6 +195,10 @@ class Walk(GaitOptions, RunOptions):
         """Plan, solve, simulate, print, write."""
         if self.paper:
             return self._run_paper()
+        if self.to_box is not None:
+            return self._run_box(self.to_box)
+        if self.push_force is not None or self.box_mass is not None:
+            raise EquipoiseError("--push-force and --box-mass are for --to-box")
         if self.true_state and (self.open_loop or self.actuators == "ideal"):
             other = "--open-loop" if self.open_loop else "--actuators ideal"
             raise EquipoiseError(f"--true-state is for feedback: not with {other}")
@@ -240,6 +266,37 @@ class Walk(GaitOptions, RunOptions):
             )
 
         return run_trial(self, "walk", simulate, seconds=seconds, mode=self._mode())
+
+    def _run_box(self, distance: float) -> int:
+        """Walk to a box and push it."""
+        from equipoise.simulation.box_push import walk_to_box
+
+        for option in fields(self):
+            asked = getattr(self, option.name) != option.default
+            if option.name not in BESIDE_BOX and asked and self._given(option.name):
+                word = option.name.replace("_", "-")
+                raise EquipoiseError(f"--{word} cannot be chosen with --to-box")
+        if self._mode() != "torque":
+            raise EquipoiseError(
+                "--to-box is for joints that are told torques: give --torque"
+            )
+        if self.push_force is None:
+            raise EquipoiseError("--to-box needs a force to push with: --push-force N")
+        force = self.push_force
+
+        def simulate(world: World, model: Robot, **how: Any) -> Run:
+            refuse_long_run(self, BOX_SECONDS, model.model.nv)
+            return walk_to_box(
+                world,
+                distance,
+                force,
+                box_mass=self.box_mass,
+                seed=self.seed,
+                model=model,
+                **how,
+            )
+
+        return run_trial(self, "walk", simulate, mode="torque")
 
     def _mode(self) -> Mode:
         """Return the mode of the joints."""

@@ -29,9 +29,9 @@ from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.terrain import Flat
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.simulation.contacts import Material
 from equipoise.simulation.feedback import known_joints
 from equipoise.simulation.push import pushed_stance
-from equipoise.simulation.contacts import Material
 from equipoise.simulation.world import Box, World, with_friction
 
 # Fractions of an arm's length: how far below the shoulders hands push, how far they are
@@ -42,8 +42,8 @@ TOES = 0.05
 # The wanted force over that at which friction holds the box, and its coefficient of
 # friction: cardboard on a smooth floor.
 FORCE_OVER_FRICTION, BOX_FRICTION = 1.25, 0.3
-# Under its own weight a box sinks in by this fraction of its height; of critical damping
-# its corners have that part.
+# Under its own weight a box sinks in by this fraction of its height; it has that part
+# of critical damping.
 SINK, DAMPING_RATIO = 1e-3, 0.7
 # A box is so much deeper than one that would just tip over, so much higher than where
 # it is pushed, and so much wider than the hands are apart.
@@ -147,7 +147,10 @@ class _Shape:
         soles = robot.soles.values()
         self.toes = max(float(sole.polygon_in_sole[:, 0].max()) for sole in soles)
         heels = min(float(sole.polygon_in_sole[:, 0].min()) for sole in soles)
-        self.sole_middle, self.sole_length = 0.5 * (self.toes + heels), self.toes - heels
+        self.sole_middle, self.sole_length = (
+            0.5 * (self.toes + heels),
+            self.toes - heels,
+        )
         leg = max(limb.length for limb in robot.legs.values())
         self.end = ahead + length * math.sqrt(STRETCHED**2 - BELOW**2)
         self.ready = max(self.end - STROKE * length, self.toes + TOES * leg)
@@ -189,7 +192,10 @@ class _Shape:
     def _by_friction(self) -> tuple[float, str]:
         friction = self.world.material.static_friction
         used = min(friction, WholeBodyGains().foot.friction)
-        return FRICTION * used * self.weight, "the soles would slip with more: F < μ m g"
+        return (
+            FRICTION * used * self.weight,
+            "the soles would slip with more: F < μ m g",
+        )
 
     def _by_arms(self, stroke: ReachPath) -> tuple[float, str]:
         """Return what the arms can press all along the stroke."""
@@ -228,7 +234,8 @@ def _columns(robot: Robot, hand: Hand) -> list[int]:
 
 def _middle(robot: Robot, q: Array) -> Array:
     """Return the middle between the feet [m], shape (3,)."""
-    return np.mean([sole_pose(robot, q, side)[:3, 3] for side in robot.soles], axis=0)
+    soles = [sole_pose(robot, q, side)[:3, 3] for side in robot.soles]
+    return np.asarray(np.mean(soles, axis=0))
 
 
 def _check_force(shape: _Shape, force: float) -> None:
@@ -288,7 +295,9 @@ def _box(
             f"{shape.height:.2f} m above the ground: more than {tips:.2f} m are needed"
         )
     centre = np.array([distance + 0.5 * depth, 0.0, 0.5 * height])
-    return Box(centre, np.array(size), mass, material=_cardboard(shape, mass, height, friction))
+    return Box(
+        centre, np.array(size), mass, material=_cardboard(shape, mass, height, friction)
+    )
 
 
 def _cardboard(shape: _Shape, mass: float, height: float, friction: float) -> Material:
@@ -302,5 +311,6 @@ def _cardboard(shape: _Shape, mass: float, height: float, friction: float) -> Ma
 def _walk(robot: Robot, distance: float) -> Motion:
     """Return a walk straight ahead, as long as it is asked for [m]."""
     usual = fit_walk(robot).parameters.length
+    assert usual is not None
     moves = max(math.ceil(distance / usual - 1e-9), 1)
     return solve(robot, fit_walk(robot, moves + 1, length=distance / moves))

@@ -17,6 +17,7 @@ from equipoise.balance.whole_body.pushing import Phase, PushGains, PushingContro
 from equipoise.kinematics.com import com_velocity
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Event, Run
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.simulation.box_plan import BOX_FRICTION, FELT, BoxPlan, plan_box
 from equipoise.simulation.contacts import contact_point
@@ -141,7 +142,15 @@ def walk_to_box(
     """
     world = trial_world(robot, mode="torque")
     known = model or world.robot
-    plan = plan_box(world, known, distance, force, mass=box_mass, size=box_size, friction=box_friction)
+    plan = plan_box(
+        world,
+        known,
+        distance,
+        force,
+        mass=box_mass,
+        size=box_size,
+        friction=box_friction,
+    )
     gains = gains or PushGains()
     hands = hands_of(world.robot)
     points = tuple(
@@ -169,7 +178,7 @@ def walk_to_box(
         start=plan.motion.q[0],
         engine=engine,
         dt=dt,
-        record_period=dt,
+        record_period=period,
         assess=assess,
         progress=progress,
         **closed.blocks,
@@ -179,7 +188,7 @@ def walk_to_box(
 def _duration(robot: Robot, plan: BoxPlan, gains: PushGains, dt: float) -> float:
     """Return how long it takes, a whole number of time steps [s]."""
     leg = max(limb.length for limb in robot.legs.values())
-    speed = gains.approach * math.sqrt(leg * 9.81)
+    speed = gains.approach * math.sqrt(leg * STANDARD_GRAVITY)
     gap = float(plan.box.centre[0] - 0.5 * plan.box.size[0])
     gap -= min(float(path[-1, 0]) for path in plan.push.ready.hands.values())
     times = gains.leaning + FARTHER * gap / speed + PUSHING + STANDING
@@ -235,11 +244,16 @@ def _assess(
         Check("steps not made", len(steps) - made, 0),
         Check("largest force over the wanted one", peak / wanted, PEAK, "%"),
         Check("steady force off the wanted one", off, STEADY, "%"),
-        Check("acceleration of the box off (F - μ m g) / m", off_acceleration,
-              ACCELERATION, "%"),
+        Check(
+            "acceleration of the box off (F - μ m g) / m",
+            off_acceleration,
+            ACCELERATION,
+            "%",
+        ),
         Check("soles slip", slip, SLIP * length, "m"),
-        Check("CoM is at rest", speed, AT_REST * math.sqrt(world.gravity * height),
-              "m/s"),
+        Check(
+            "CoM is at rest", speed, AT_REST * math.sqrt(world.gravity * height), "m/s"
+        ),
         *limit_checks(summary.actuators),
     )
     timeline = {phase.value: at for phase, at in began.items()}
@@ -270,8 +284,9 @@ def _assess(
         steady_force_n=mean,
         push_height_m=plan.height,
         box_mass_kg=box.mass,
-        box_size_m=dict(zip(("depth", "width", "height"), map(float, box.size),
-                            strict=True)),
+        box_size_m=dict(
+            zip(("depth", "width", "height"), map(float, box.size), strict=True)
+        ),
         box_friction=friction,
         box_acceleration_mps2=found,
         expected_acceleration_mps2=expected,

@@ -47,7 +47,7 @@ class HandForceSensors(SensorSuite):
         super().reset()
         # a seed of its own, so that the other sensors measure as they do without hands
         seed = int(np.random.default_rng(self.seed).integers(2**31))
-        noises = {hand.side: (self.hand_force, 3) for hand in self._hands}
+        noises = {str(hand.side): (self.hand_force, 3) for hand in self._hands}
         self._felt = Channels(noises, Noise(), seed)
 
     def measure(self, state: State) -> Measurement:

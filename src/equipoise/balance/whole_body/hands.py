@@ -39,8 +39,7 @@ class Hand:
 
     @property
     def frame(self) -> str:
-        """Name of its frame in :class:`~equipoise.balance.whole_body.dynamics.\
-Dynamics`, once :func:`add_hands` has put it there."""
+        """Name of its frame in the robot's dynamics, see :func:`add_hands`."""
         return f"{self.side} hand"
 
 

@@ -11,9 +11,9 @@ The controller is a whole-body controller whose tasks change with the phases:
 While hands press, their forces are part of the equations of motion, so that torques of
 the arms make them and the soles bear them. Balanced, a force F at the height z moves
 the ZMP back from below the CoM by F z / (m g); half of it is made up for by leaning
-forward before. A force that is felt too small or too large is corrected by an integral,
-F_told' = k (F_wanted - F_felt). Friction of the arms' joints, where the robot's file has
-it, is added to their torques.
+forward before. A force that is felt too small or too large is corrected by an
+integral, F_told' = k (F_wanted - F_felt). Friction of the arms' joints, where the
+robot's file has it, is added to their torques.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ class PushingController(Controller[State]):
     # what is done in them
 
     def _act(self, time: float, target: Target) -> Target:
-        """Set tasks and forces of the phase; return the reference that belongs to it."""
+        """Set tasks and forces of the phase; return the reference that goes with it."""
         controller, plan, gains = self.controller, self.plan, self.gains
         if self.phase is Phase.WALK:
             bent = along(self._arms[id(plan.ready)], smooth(time / gains.raising))

@@ -123,7 +123,7 @@ class ReachMotion:
             np.array(dynamics.update(q, still).pose(frame).rotation)
             for q in self.path.q
         ]
-        return np.array(turned) @ upright.T
+        return np.asarray(np.array(turned) @ upright.T)
 
     def _torso(self, time: float) -> Array:
         row, part, _, _ = self._place(time)

@@ -110,8 +110,10 @@ class _Planner:
         dynamics.update(self.first, np.zeros(robot.nv))
         self.first_joints = np.array(dynamics.joint_positions)
         self.first_com = np.array(dynamics.com)
-        self.soles = {side: dynamics.pose(dynamics.frame(sole_frame(side))).copy()
-                      for side in robot.soles}
+        self.soles = {
+            side: dynamics.pose(dynamics.frame(sole_frame(side))).copy()
+            for side in robot.soles
+        }
         heights = [pose.translation[2] for pose in self.soles.values()]
         self.ground = float(np.mean(heights))
         self.starts = {side: self._hand(side) for side in goals}
