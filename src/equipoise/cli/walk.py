@@ -18,7 +18,8 @@ from equipoise.cli.trial import (
     run_trial,
     with_pushes,
 )
-from equipoise.cli.world_options import WorldOptions, command_line
+from equipoise.cli.walk_to_box import run_to_box
+from equipoise.cli.world_options import command_line
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
 # What one may still say where the paper says the rest.
 BESIDE_PAPER = ("robot", "engine", "dt", "out", "force", "long", "settings", "paper")
 
-
-# What one may still say of a walk to a box.
-BESIDE_BOX = (
-    *(option.name for option in fields(WorldOptions) if option.name != "terrain"),
-    "torque",
-    "actuators",
-    "to_box",
-    "push_force",
-    "box_mass",
-)
-# Simulated time of a walk to a box, at least [s].
-BOX_SECONDS = 10.0
 
 # No robot steps faster [s].
 SHORTEST_STEP = 0.1
@@ -196,7 +185,7 @@ class Walk(GaitOptions, RunOptions):
         if self.paper:
             return self._run_paper()
         if self.to_box is not None:
-            return self._run_box(self.to_box)
+            return run_to_box(self, self.to_box, self.push_force, self.box_mass)
         if self.push_force is not None or self.box_mass is not None:
             raise EquipoiseError("--push-force and --box-mass are for --to-box")
         if self.true_state and (self.open_loop or self.actuators == "ideal"):
@@ -266,37 +255,6 @@ class Walk(GaitOptions, RunOptions):
             )
 
         return run_trial(self, "walk", simulate, seconds=seconds, mode=self._mode())
-
-    def _run_box(self, distance: float) -> int:
-        """Walk to a box and push it."""
-        from equipoise.simulation.box_push import walk_to_box
-
-        for option in fields(self):
-            asked = getattr(self, option.name) != option.default
-            if option.name not in BESIDE_BOX and asked and self._given(option.name):
-                word = option.name.replace("_", "-")
-                raise EquipoiseError(f"--{word} cannot be chosen with --to-box")
-        if self._mode() != "torque":
-            raise EquipoiseError(
-                "--to-box is for joints that are told torques: give --torque"
-            )
-        if self.push_force is None:
-            raise EquipoiseError("--to-box needs a force to push with: --push-force N")
-        force = self.push_force
-
-        def simulate(world: World, model: Robot, **how: Any) -> Run:
-            refuse_long_run(self, BOX_SECONDS, model.model.nv)
-            return walk_to_box(
-                world,
-                distance,
-                force,
-                box_mass=self.box_mass,
-                seed=self.seed,
-                model=model,
-                **how,
-            )
-
-        return run_trial(self, "walk", simulate, mode="torque")
 
     def _mode(self) -> Mode:
         """Return the mode of the joints."""

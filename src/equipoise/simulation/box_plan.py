@@ -17,7 +17,7 @@ import pinocchio as pin
 from equipoise.arrays import Array
 from equipoise.balance.whole_body.controller import WholeBodyGains
 from equipoise.balance.whole_body.hands import Hand, hands_of
-from equipoise.balance.whole_body.pushing import PushPlan
+from equipoise.balance.whole_body.push_plan import PushPlan
 from equipoise.balance.whole_body.reaching import ReachPath, plan_reach
 from equipoise.errors import EquipoiseError
 from equipoise.gait.feedforward import standing_torques

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.balance.whole_body.controller import WholeBodyController
 from equipoise.balance.whole_body.hands import hands_of
-from equipoise.balance.whole_body.pushing import Phase, PushGains, PushingController
+from equipoise.balance.whole_body.push_plan import Phase, PushGains
+from equipoise.balance.whole_body.pushing import PushingController
 from equipoise.kinematics.com import com_velocity
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Event, Run
