@@ -30,7 +30,7 @@ def test_too_far_is_said(say: Say, engine: str) -> None:
     said = say("reach", "humanoid", "--to", "1.5,-0.3,0.9", "--engine", engine)
     assert said.status == 1
     assert "did not reach (1.5, -0.3, 0.9) m" in said.out
-    assert "m remain; limited by balance" in said.out
+    assert "m remain, limited by balance" in said.out
     assert "fell at      " not in said.out
 
 

@@ -55,7 +55,6 @@ OUTCOME = (
     "goal_m",
     "reached_m",
     "remaining_m",
-    "limited_by",
     "com_margin_m",
     "com_excursion_m",
     "sole_slip_m",

@@ -201,6 +201,11 @@ def _plan(robot: Robot, q: Array, hand: Hand, place: Array, world: World) -> Rea
     return plan_reach(robot, q, goals, known_joints(world), moving=moving)
 
 
+def _listed(words: tuple[str, ...]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _assess(
     world: World,
     hand: Hand,
@@ -249,7 +254,7 @@ def _assess(
     )
     limits = path.limited_by
     if summary.fell_at_s is None and not checks[0].passed:
-        why = f"; limited by {'; and by '.join(limits)}" if limits else ""
+        why = f", limited by {_listed(limits)}" if limits else ""
         results["sentence"] = (
             f"{robot.name} did not reach {point} with its {hand.side} hand: "
             f"{remaining:.3f} m remain{why}."

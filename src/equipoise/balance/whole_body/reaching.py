@@ -316,11 +316,11 @@ class _Planner:
         *room, high, level = self._upright()[1]
         if not self.base_locked:
             if min(room) < MET:
-                found.append("balance: the CoM is at the edge of what the soles allow")
+                found.append("balance (CoM at the edge of what soles allow)")
             if high < MET:
-                found.append("balance: the CoM is as low as it may be")
+                found.append("the height of the CoM")
             if level < MET:
-                found.append("balance: the body is tilted as far as it may be")
+                found.append("the tilt of the body")
         lower, upper = self._stops()
         now, span = dynamics.joint_positions, upper - lower
         near = np.minimum(upper - now, now - lower) < AT_STOP * span
