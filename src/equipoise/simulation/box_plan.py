@@ -1,6 +1,7 @@
 """How a robot walks up to a box and pushes it: steps, hands, force, and the box itself.
 
-All sizes come from the robot. Hands push at half an arm's length below the shoulders.
+All sizes come from the robot. Hands push at half an arm's length below the shoulders,
+or at another height where arms or soles allow more there.
 The robot stops so that the box is a little before its hands when the elbows are bent.
 The box is one that the wanted force moves: a quarter more than friction holds it with;
 and so deep that it slides before it tips over, F z < m g d / 2.
@@ -27,6 +28,7 @@ from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_jacobian
 from equipoise.kinematics.stance import sole_pose
 from equipoise.kinematics.terrain import Flat
+from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 from equipoise.simulation.contacts import Material
@@ -34,9 +36,10 @@ from equipoise.simulation.feedback import known_joints
 from equipoise.simulation.push import pushed_stance
 from equipoise.simulation.world import Box, World, with_friction
 
-# Fractions of an arm's length: how far below the shoulders hands push, how far they are
-# stretched at the end, how far they go at most, and how far before the box they begin.
-BELOW, STRETCHED, STROKE, GAP = 0.5, 0.88, 0.5, 0.1
+# Fractions of an arm's length: how far below the shoulders hands push, the first that
+# will do; how far they are stretched at the end, how far they go at most, and how far
+# before the box they begin.
+BELOW, STRETCHED, STROKE, GAP = (0.5, 0.35, 0.65, 0.2), 0.88, 0.5, 0.1
 # Toes stay this fraction of a leg before the box.
 TOES = 0.05
 # The wanted force over that at which friction holds the box, and its coefficient of
@@ -106,7 +109,7 @@ def plan_box(
     hands = hands_of(robot)
     if not hands:
         raise EquipoiseError(f"{robot.name} has no arms to push a box with")
-    shape = _Shape(world, robot, hands)
+    shape = _shape(world, robot, hands, force)
     if not (math.isfinite(distance) and distance >= shape.nearest):
         raise EquipoiseError(
             f"a box {distance:g} m ahead is nearer than {robot.name} can stand before "
@@ -125,10 +128,32 @@ def plan_box(
     return BoxPlan(motion, push, box, shape.height, shape.largest[0])
 
 
+def _shape(world: World, robot: Robot, hands: dict[Side, Hand], force: float) -> _Shape:
+    """Return where hands push: at the first height that will do, or the best."""
+    best: _Shape | None = None
+    problem: EquipoiseError | None = None
+    for below in BELOW:
+        try:
+            shape = _Shape(world, robot, hands, below)
+        except EquipoiseError as error:
+            problem = problem or error
+            continue
+        if best is None or shape.largest[0] > best.largest[0]:
+            best = shape
+        if best.largest[0] >= force:
+            break
+    if best is None:
+        assert problem is not None
+        raise problem
+    return best
+
+
 class _Shape:
     """Where hands push, from the middle between the feet, and how hard they can."""
 
-    def __init__(self, world: World, robot: Robot, hands: dict[Side, Hand]) -> None:
+    def __init__(
+        self, world: World, robot: Robot, hands: dict[Side, Hand], below: float
+    ) -> None:
         self.world, self.robot, self.hands = world, robot, hands
         self.joints = known_joints(world)
         q = pushed_stance(world)
@@ -140,7 +165,7 @@ class _Shape:
         }
         length = min(hand.length for hand in hands.values())
         self.height = float(np.mean([at[2] for at in shoulders.values()]))
-        self.height -= BELOW * length
+        self.height -= below * length
         middle = _middle(robot, q)
         ahead = float(np.mean([at[0] for at in shoulders.values()])) - middle[0]
         self.sides = {side: float(at[1] - middle[1]) for side, at in shoulders.items()}
@@ -152,7 +177,7 @@ class _Shape:
             self.toes - heels,
         )
         leg = max(limb.length for limb in robot.legs.values())
-        self.end = ahead + length * math.sqrt(STRETCHED**2 - BELOW**2)
+        self.end = ahead + length * math.sqrt(STRETCHED**2 - below**2)
         self.ready = max(self.end - STROKE * length, self.toes + TOES * leg)
         self.gap = GAP * length
         self.nearest = self.ready + self.gap
@@ -199,17 +224,20 @@ class _Shape:
 
     def _by_arms(self, stroke: ReachPath) -> tuple[float, str]:
         """Return what the arms can press all along the stroke."""
-        least, share = math.inf, 1.0 / len(self.hands)
+        least, share, weakest = math.inf, 1.0 / len(self.hands), ""
+        names = degree_names(self.robot)
         for q in stroke.q[:: max(len(stroke.q) // 8, 1)]:
             held = np.abs(standing_torques(self.robot, q))
             for hand in self.hands.values():
                 jacobian = _point_jacobian(self.robot, q, hand)
                 taken = np.abs(share * jacobian[0, 6:])
                 left = np.maximum(TORQUE * self.joints.torque - held, 0.0)
-                arm = taken > 1e-9
-                arm &= np.isin(np.arange(len(arm)), _columns(self.robot, hand))
-                least = min(least, float((left[arm] / taken[arm]).min()))
-        return least, "the torques of the arms allow no more"
+                for name in hand.joints:
+                    at = names.index(name)
+                    most = float(left[at] / max(taken[at], 1e-9))
+                    if most < least:
+                        least, weakest = most, name
+        return least, f"the torque of {weakest} allows no more"
 
 
 def _point_jacobian(robot: Robot, q: Array, hand: Hand) -> Array:
@@ -221,15 +249,6 @@ def _point_jacobian(robot: Robot, q: Array, hand: Hand) -> Array:
     pose = pin.updateFramePlacement(robot.model, data, frame)
     lever = pose.rotation @ hand.point_in_link
     return np.asarray(jacobian[:3] - pin.skew(lever) @ jacobian[3:])
-
-
-def _columns(robot: Robot, hand: Hand) -> list[int]:
-    model = robot.model
-    return [
-        model.joints[model.getJointId(name)].idx_v - 6 + k
-        for name in hand.joints
-        for k in range(model.joints[model.getJointId(name)].nv)
-    ]
 
 
 def _middle(robot: Robot, q: Array) -> Array:

@@ -35,6 +35,8 @@ class PushGains:
         ramp: Time in which the force grows to what is wanted [s].
         integral: Rate at which an error of the force is corrected [1/s].
         correction: Largest correction, as a part of the wanted force.
+        give_way: Speed at which a hand gives way to a force across its push that is as
+            large as the push, as a fraction of √(g L).
         braking: Deceleration of hands at the end of a push, as a fraction of g.
         back: How far hands are drawn back after it, as a fraction of the arm.
         lost: Time without any force after which contact is lost [s].
@@ -52,6 +54,7 @@ class PushGains:
     ramp: float = 0.15
     integral: float = 60.0
     correction: float = 0.5
+    give_way: float = 0.1
     braking: float = 1.5
     back: float = 0.1
     lost: float = 0.03

@@ -50,6 +50,7 @@ class _HandState:
     touched: bool = False
     at: Array = field(default_factory=lambda: np.zeros(3))
     stop: Array = field(default_factory=lambda: np.zeros(3))
+    across: Array = field(default_factory=lambda: np.zeros(3))
     speed: float = 0.0
     last_speed: float = 0.0
     felt: float = 0.0
@@ -166,8 +167,9 @@ class PushingController(Controller[State]):
             state.at = np.array(pose.translation)
             state.speed = float(dynamics.twist(frame)[FORWARD])
             if side in known.hands:
-                force = -(pose.rotation @ known.hands[side])[FORWARD]
-                state.felt += follow * (float(force) - state.felt)
+                force = pose.rotation @ known.hands[side]
+                state.felt += follow * (-float(force[FORWARD]) - state.felt)
+                state.across = np.array([0.0, *force[1:]])
             feels = self.phase is Phase.APPROACH and state.felt > least
             if feels and not state.touched:
                 state.touched, state.stop = True, state.at
@@ -274,6 +276,8 @@ class PushingController(Controller[State]):
             task.pose[:3, 3] = plan.stroke.hands[side][0] + shift
         elif pressing and state.touched:
             task = state.press
+            give_way = gains.give_way * self._pace / self._share
+            state.stop = state.stop + self.controller.period * give_way * state.across
             task.pose[:3, 3] = state.stop
             self._press(state, time)
         elif pressing:
