@@ -39,6 +39,7 @@ from equipoise.show.pages.report import report as report
 from equipoise.show.viewer.window import view as view
 from equipoise.simulation.actuation import Actuation as Actuation
 from equipoise.simulation.actuation import actuation_of as actuation_of
+from equipoise.simulation.box_push import walk_to_box as walk_to_box
 from equipoise.simulation.commanded_walk import walk_by_velocity as walk_by_velocity
 from equipoise.simulation.contacts import Material as Material
 from equipoise.simulation.dance import dance as dance
@@ -46,6 +47,7 @@ from equipoise.simulation.fleet import Fleet as Fleet
 from equipoise.simulation.push import push as push
 from equipoise.simulation.push_grid import PushGrid as PushGrid
 from equipoise.simulation.push_map import push_map as push_map
+from equipoise.simulation.reach import reach as reach
 from equipoise.simulation.sensors import SensorSuite as SensorSuite
 from equipoise.simulation.simulate import simulate as simulate
 from equipoise.simulation.trials import drop as drop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Estimate(State):
         gyroscope_bias: In the axes of the body that carries the IMU [rad/s], (3,).
         told: All of it as the kernels of the stabiliser take it.
         told_rotations: And its rotations.
+        hands: Force of the world on each hand that has a sensor, as measured: by side,
+            in axes of the hand's link [N], shape (3,) each.
     """
 
     com: Array = field(default_factory=lambda: UNKNOWN)
@@ -70,6 +74,7 @@ class Estimate(State):
     gyroscope_bias: Array = field(default_factory=lambda: UNKNOWN)
     told: Array = field(default_factory=lambda: UNKNOWN)
     told_rotations: Array = field(default_factory=lambda: UNKNOWN)
+    hands: Mapping[Side, Array] = field(default_factory=dict)
 
     def dcm(self, omega: float) -> Array:
         """Return the divergent component of motion of the true CoM [m], shape (2,)."""
@@ -235,9 +240,10 @@ class ContactAidedEstimator(Estimator):
             out=self._given,
         )
         self._tick.run()
-        return self._answer(measurement.time, measurement.position)
+        return self._answer(measurement)
 
-    def _answer(self, time: float, position: Array) -> Estimate:
+    def _answer(self, measurement: Measurement) -> Estimate:
+        time, position = measurement.time, measurement.position
         kernels, vectors = self._kernels, 3 * self._kernels.TOLD
         found = self._found.copy()
         told = found[:vectors].reshape(-1, 3)
@@ -269,6 +275,7 @@ class ContactAidedEstimator(Estimator):
             gyroscope_bias=told[kernels.TOLD_BIAS],
             told=told,
             told_rotations=rotations,
+            hands=measurement.hands,
         )
 
 

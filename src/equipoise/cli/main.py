@@ -27,6 +27,7 @@ from equipoise.cli.plot import Plot
 from equipoise.cli.pose import Pose
 from equipoise.cli.poses import Poses
 from equipoise.cli.push import Push
+from equipoise.cli.reach import Reach
 from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
 from equipoise.cli.view import View
@@ -66,6 +67,7 @@ Verb = (
     | Annotated[Drop, tyro.conf.subcommand("drop")]
     | Annotated[Push, tyro.conf.subcommand("push")]
     | Annotated[Walk, tyro.conf.subcommand("walk")]
+    | Annotated[Reach, tyro.conf.subcommand("reach")]
     | Annotated[Dance, tyro.conf.subcommand("dance")]
     | Annotated[Identify, tyro.conf.subcommand("identify")]
     | Annotated[View, tyro.conf.subcommand("view")]
@@ -86,6 +88,7 @@ AnyVerb = (
     | Drop
     | Push
     | Walk
+    | Reach
     | Dance
     | Identify
     | View

@@ -18,6 +18,7 @@ from equipoise.cli.trial import (
     run_trial,
     with_pushes,
 )
+from equipoise.cli.walk_to_box import run_to_box
 from equipoise.cli.world_options import command_line
 from equipoise.errors import EquipoiseError
 
@@ -165,6 +166,16 @@ class Walk(GaitOptions, RunOptions):
     """How long to walk by velocity [s], at rest again at the end; default: 10 s, or
     as long as the file."""
 
+    to_box: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Walk to a box that stands so far ahead of the feet [m], touch it with both hands
+    and push it with --push-force; with --torque."""
+
+    push_force: Annotated[float | None, tyro.conf.arg(metavar="N")] = None
+    """Force with which the box of --to-box is pushed, of both hands together [N]."""
+
+    box_mass: Annotated[float | None, tyro.conf.arg(metavar="KG")] = None
+    """Mass of the box of --to-box [kg]; default: one that the force moves."""
+
     paper: bool = False
     """The experiment of [Sanliturk2024] instead, itu-biped only: its gait by its own
     method, by what it compares with, and by ours, in one table."""
@@ -173,6 +184,10 @@ class Walk(GaitOptions, RunOptions):
         """Plan, solve, simulate, print, write."""
         if self.paper:
             return self._run_paper()
+        if self.to_box is not None:
+            return run_to_box(self, self.to_box, self.push_force, self.box_mass)
+        if self.push_force is not None or self.box_mass is not None:
+            raise EquipoiseError("--push-force and --box-mass are for --to-box")
         if self.true_state and (self.open_loop or self.actuators == "ideal"):
             other = "--open-loop" if self.open_loop else "--actuators ideal"
             raise EquipoiseError(f"--true-state is for feedback: not with {other}")

@@ -93,6 +93,8 @@ class Measurement:
         velocity: Joint velocities [rad/s or m/s], shape (nv - 6,).
         feet: Wrench of each foot by side.
         imu: What the IMU measures.
+        hands: Force of the world on each hand that has a sensor, by side, in axes of
+            the hand's link [N], shape (3,) each.
     """
 
     time: float
@@ -100,6 +102,7 @@ class Measurement:
     velocity: Array
     feet: Mapping[Side, Wrench]
     imu: ImuReading
+    hands: Mapping[Side, Array] = field(default_factory=dict)
 
 
 class Command(NamedTuple):

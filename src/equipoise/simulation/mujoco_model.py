@@ -29,7 +29,7 @@ from equipoise.robot.description import Description
 from equipoise.robot.formats.mjcf_compile import import_mujoco, one_line, quiet_mujoco
 from equipoise.robot.formats.mjcf_export import to_mjcf
 from equipoise.robot.inertias import Inertial
-from equipoise.simulation.contacts import ContactPoint
+from equipoise.simulation.contacts import ContactPoint, Material
 from equipoise.simulation.mujoco_ground import (
     ONLY_PAIRS,
     add_boxes,
@@ -120,8 +120,16 @@ def compile_world(world: World, dt: float) -> MujocoWorld:
     boxes = list(add_boxes(mujoco, spec, world))
     fixed = list(add_ground(mujoco, spec, world))
     loose = [*itertools.product(boxes, fixed), *itertools.combinations(boxes, 2)]
-    friction = world.material.static_friction
+    own = {
+        geom.name: box.material
+        for geom, box in zip(boxes, world.boxes, strict=True)
+        if box.material is not None
+    }
+    springs = {}
     for one, other in (*itertools.product(points, (*fixed, *boxes)), *loose):
+        material = own.get(one.name, own.get(other.name, world.material))
+        springs[frozenset((one.name, other.name))] = material
+        friction = material.static_friction
         spec.add_pair(
             geomname1=one.name,
             geomname2=other.name,
@@ -137,7 +145,7 @@ def compile_world(world: World, dt: float) -> MujocoWorld:
         raise EquipoiseError(
             f"{world.robot.name}: MuJoCo refuses it: {one_line(error)}"
         ) from error
-    _set_material(model, world)
+    _set_material(model, springs)
     joints = [model.joint(name) for name in list(world.robot.model.names)[BASE + 1 :]]
     is_ball = [joint.type[0] == mujoco.mjtJoint.mjJNT_BALL for joint in joints]
     at = list(zip(joints, is_ball, strict=True))
@@ -262,9 +270,18 @@ def _upward_in_body(world: World, body: int) -> Array:
     return np.array(data.oMi[body].rotation.T[:, 2])
 
 
-def _set_material(model: Any, world: World) -> None:
-    """Give contacts stiffness and damping in N/m and N s/m."""
-    spring = np.array([world.material.stiffness, world.material.damping])
+def _set_material(model: Any, materials: dict[frozenset[str], Material]) -> None:
+    """Give contacts stiffness and damping in N/m and N s/m.
+
+    Args:
+        model: The compiled world.
+        materials: What touching is like, by the names of the two geoms.
+    """
+    rows = []
+    for pair in zip(model.pair_geom1, model.pair_geom2, strict=True):
+        material = materials[frozenset(model.geom(geom).name for geom in pair)]
+        rows.append((material.stiffness, material.damping))
+    spring = np.array(rows).reshape(-1, 2)
     # MuJoCo's own estimate of 1 / (mass that a contact moves)
     mobility = model.body_invweight0[model.geom_bodyid, 0]
     both = mobility[model.pair_geom1] + mobility[model.pair_geom2]

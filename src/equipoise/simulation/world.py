@@ -302,12 +302,15 @@ class Box:
         size: Edge lengths along its own x, y, z [m], shape (3,).
         mass: [kg].
         yaw: Turn about the world's z at the start [rad].
+        material: What touching it is like, for its corners on ground and walls and for
+            the robot; the world's material unless given.
     """
 
     centre: Array
     size: Array
     mass: float
     yaw: float = 0.0
+    material: Material | None = None
 
     def __post_init__(self) -> None:
         """Keep the arrays read-only, and refuse boxes without volume or mass."""

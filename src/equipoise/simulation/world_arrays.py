@@ -196,6 +196,13 @@ def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
     def of_points(rows: Array, count: int) -> Array:
         return np.repeat(rows[:, None], count, axis=1)
 
+    def of_box(box: Box) -> Array:
+        own = box.material
+        if own is None:
+            return materials
+        row = own.stiffness, own.damping, own.static_friction, own.dynamic_friction
+        return np.tile(row, (len(materials), 1))
+
     laid = [of_points(materials, len(body))]
     surfaces = [np.full(len(body), GROUND)]
     blocks: list[Wall | Box] = [*world.walls, *world.boxes]
@@ -205,7 +212,8 @@ def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
         softened = materials.copy()
         if number >= len(world.walls):
             box = world.boxes[number - len(world.walls)]
-            stiffness, damping = materials[:, 0], materials[:, 1]
+            softened = of_box(box).copy()
+            stiffness, damping = softened[:, 0], softened[:, 1]
             fraction = BOX_FRACTION * box.mass / (dt * (damping + dt * stiffness))
             softened[:, :2] *= np.minimum(1.0, fraction)[:, None]
         laid.append(of_points(softened, len(body)))
@@ -214,7 +222,7 @@ def _points(world: World, dt: float, materials: Array | None) -> PointArrays:
         for surface in (GROUND, *range(len(world.walls))):
             bodies.append(np.full(8, first_box + number))
             positions.append(box.corners)
-            laid.append(of_points(materials, 8))
+            laid.append(of_points(of_box(box), 8))
             surfaces.append(np.full(8, surface))
     fixed = len(world.walls)
     return PointArrays(

@@ -116,6 +116,8 @@ class WholeBodyController(Controller[State]):
         feet: What the feet do.
         com_task: The task of the CoM; those of the others likewise.
         tasks: Tasks beside those of balance, which one may change.
+        applied_forces: Forces of the world on frames beside the feet, as far as they
+            are known, in world axes [N], shape (3,) each; one may change them.
         problem: The last quadratic programme.
         solution: Its solution.
         relaxed: How many ticks had to give up contacts or limits, by which.
@@ -153,6 +155,7 @@ class WholeBodyController(Controller[State]):
         )
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
+        self.applied_forces: dict[str, Array] = {}
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
@@ -197,6 +200,9 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             target = self.steps.adjust(known, target)
         assert target.torso is not None
+        for frame, force in self.applied_forces.items():
+            jacobian = dynamics.jacobian(dynamics.frame(frame))
+            dynamics.bias_force -= force @ jacobian[:3]
         shift = self.feet.update(known, target)
         self.com_task.acceleration = self._com_acceleration(known, target, shift)
         self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)

@@ -137,6 +137,21 @@ class Dynamics:
             self._frames[name] = found
         return found
 
+    def add_frame(self, name: str, link: str, position_in_link: ArrayLike) -> None:
+        """Add a point of a link as a frame; one that is there already stays.
+
+        Raises:
+            NameNotFoundError: If the robot has no such link.
+        """
+        if self.model.existFrame(name):
+            return
+        carrier = self.model.frames[self.frame(link)]
+        place = carrier.placement * pin.SE3(np.eye(3), np.asarray(position_in_link))
+        frame = pin.Frame(name, carrier.parentJoint, place, pin.FrameType.OP_FRAME)
+        self.model.addFrame(frame, False)
+        self.data = self.model.createData()
+        self.update(self.q, self.v)
+
     def pose(self, frame: int) -> pin.SE3:
         """Return where a frame is."""
         return pin.updateFramePlacement(self.model, self.data, frame)

@@ -33,9 +33,10 @@ class Task(ABC):
 
     Args:
         weight: How much it matters, for all of its rows or one number each.
-        stiffness: k, the acceleration per error [1/s²].
-        damping: d, the acceleration per error of the velocity [1/s]; critical, 2 √k,
-            unless given.
+        stiffness: k, the acceleration per error [1/s²], for all of its rows or one
+            number each.
+        damping: d, the acceleration per error of the velocity [1/s], likewise;
+            critical, 2 √k, unless given.
 
     Attributes:
         name: How it is called in messages.
@@ -44,7 +45,10 @@ class Task(ABC):
     name = "task"
 
     def __init__(
-        self, weight: ArrayLike, stiffness: float, damping: float | None = None
+        self,
+        weight: ArrayLike,
+        stiffness: float | Array,
+        damping: float | Array | None = None,
     ) -> None:
         self.weight = np.asarray(weight, dtype=np.float64)
         self.root_weight = np.sqrt(self.weight)
@@ -182,8 +186,8 @@ class FrameTask(Task):
 dynamics.sole_frame`).
         weight: How much it matters: three numbers or one for the position [per
             (m/s²)²], then for the rotation [per (rad/s²)²].
-        stiffness: k [1/s²].
-        damping: d [1/s]; critical unless given.
+        stiffness: k [1/s²], one number or one for each direction.
+        damping: d [1/s], likewise; critical unless given.
         directions: Which of x, y, z and the turns about them count; all unless given.
 
     Attributes:
@@ -198,8 +202,8 @@ dynamics.sole_frame`).
         self,
         frame: str,
         weight: ArrayLike,
-        stiffness: float,
-        damping: float | None = None,
+        stiffness: float | Array,
+        damping: float | Array | None = None,
         *,
         directions: Sequence[int] = range(6),
     ) -> None:

@@ -165,7 +165,29 @@ def _forces(run: Run, joints: Joints) -> list[Chart]:
     ):
         series.append(Series(f"{side} foot, normal", wrench[:, 2], colour))
     title = "Forces of the ground"
-    return [_chart(run, "forces", title, "N", series, LEAST_FORCE)]
+    made = [_chart(run, "forces", title, "N", series, LEAST_FORCE)]
+    touching = _touching(run)
+    if touching:
+        title = "Horizontal forces on hands and body"
+        made.append(_chart(run, "touch", title, "N", touching, LEAST_FORCE))
+    return made
+
+
+def _touching(run: Run) -> list[Series]:
+    """Return forces on points other than soles, where there are boxes to touch."""
+    if not run.boxes.shape[1]:
+        return []
+    force = np.linalg.norm(run.contact_force[:, :, :2], axis=2)
+    peaks = force.max(axis=0)
+    found = [
+        number
+        for number in np.argsort(-peaks)
+        if peaks[number] > 0.0 and "_sole_" not in run.contact_names[number]
+    ]
+    return [
+        Series(run.contact_names[number].split("(")[0], force[:, number], colour)
+        for colour, number in zip(LINES, sorted(found[:MOST]), strict=False)
+    ]
 
 
 def _chart(

@@ -16,6 +16,7 @@ UNITS = {
     "radps": "rad/s",
     "hz": "Hz",
     "mps": "m/s",
+    "mps2": "m/s²",
     "w": "W",
     "j": "J",
     "npm": "N/m",
@@ -105,6 +106,20 @@ PHRASES = {
     "zmp_deviation_y": "ZMP from below the held CoM, y",
     "planned_zmp_deviation": "the same before simulation",
     "arm_speed": "peak speed",
+    "wanted_force": "force on the box, wanted",
+    "largest_force": "largest force that can be asked for",
+    "peak_force": "peak force",
+    "steady_force": "force on the box while steady",
+    "push_height": "height of the hands in the push",
+    "box_acceleration": "acceleration of the box",
+    "expected_acceleration": "acceleration expected, (F - μ m g) / m",
+    "box_moved": "box moved",
+    "timeline": "time line",
+    "goal": "goal of the hand",
+    "reached": "reached by the hand",
+    "remaining": "distance that remains",
+    "planned_remaining": "distance that remains, planned",
+    "com_margin": "CoM from the edge of the soles at the end",
 }
 
 
