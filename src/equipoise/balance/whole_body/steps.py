@@ -170,6 +170,8 @@ class RecoverySteps:
     ) -> tuple[Target, float]:
         """Return what is wanted, and how much lower the CoM should be for it [m]."""
         stands = self._plan is None
+        if stands and not _at_rest(target):
+            return target, 0.0
         if not stands and not self._from_standing:
             phase = self._phase(now + self._offset)
             stands = phase.step > 0 and phase.kind in ("stop", "hold")
@@ -454,6 +456,12 @@ class RecoverySteps:
 
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+
+
+def _at_rest(target: Target) -> bool:
+    """Return whether a target is to stand still on both feet."""
+    moves = target.com_velocity is None or bool(target.com_velocity.any())
+    return target.support == "both" and not moves
 
 
 def _omega(target: Target) -> float:
