@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.stabiliser import Stabiliser
+from equipoise.balance.whole_body.arms import Arms, use_arms
 from equipoise.balance.whole_body.controller import (
     Joints,
     WholeBodyController,
@@ -159,6 +160,8 @@ def whole_body_feedback(
     *,
     gains: WholeBodyGains | None = None,
     tasks: Sequence[Task] = (),
+    arms: Arms | None = None,
+    moving: Sequence[str] = (),
     solver: str = "daqp",
     true_state: bool = False,
     seed: int = 0,
@@ -172,14 +175,24 @@ def whole_body_feedback(
         model: The robot as estimator and controller know it; as it is unless given.
         gains: Numbers of the controller.
         tasks: Tasks beside those of balance.
+        arms: What the arms do (:func:`~equipoise.balance.whole_body.arms.use_arms`).
+        moving: Joints that follow their targets closely, as of a hand that waves.
         solver: Solver of the quadratic programmes, any that ``qpsolvers`` knows.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
         period: Of sensors and control [s].
     """
     known = model or world.robot
+    use = use_arms(known, arms, tuple(moving))
     controller = WholeBodyController(
-        known, period, known_joints(world), gains, tasks=tasks, solver=solver
+        known,
+        period,
+        known_joints(world),
+        gains,
+        tasks=(*tasks, *use.tasks),
+        follow=use.follow,
+        loose=use.loose,
+        solver=solver,
     )
     return _feedback(world, known, controller, "whole-body", true_state, seed, period)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
+from equipoise.balance.whole_body.arms import Arms
 from equipoise.control.blocks import Controller
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
@@ -41,6 +42,7 @@ def walk(
     controller: Controller[Any] | None = None,
     pushes: Sequence[Push] = (),
     actuators: Actuators = "servo",
+    arms: Arms | None = None,
     model: Robot | None = None,
     engine: EngineName = "native",
     dt: float = 1e-3,
@@ -70,6 +72,10 @@ def walk(
             ``"torque"``: joints that are told torques, with the same limits
             (:func:`~equipoise.simulation.feedback.whole_body_feedback`); ``"ideal"``:
             joints follow exactly, whatever torque that takes.
+        arms: What the arms do while joints are told torques: ``"still"`` holds them,
+            ``"yaw"`` lets them suppress the yaw moment of the feet; they keep to their
+            posture loosely unless given. Joints that the motion moves
+            (:attr:`~equipoise.gait.motion.Motion.arms`) follow it in any case.
         model: The robot as planner, feed-forward and feedback know it; as it is unless
             given.
         engine: Which engine.
@@ -110,8 +116,10 @@ def walk(
         seed=seed,
         dt=dt,
         on_toes=max(numbers.heel_off, numbers.toe_first) > 0.0,
+        arms=arms,
+        moving=() if plan.arms is None else plan.arms.joints,
     )
-    circumstances = Circumstances(world, ground, known, loop)
+    circumstances = Circumstances(world, ground, known, loop, arms)
 
     def assess(run: Run, summary: RunSummary) -> WalkSummary:
         return assess_walk(circumstances, plan, run, summary)

@@ -43,6 +43,7 @@ from equipoise.control.blocks import Controller
 from equipoise.control.signals import Command, State, Target
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 
 
@@ -60,6 +61,8 @@ class WholeBodyGains:
         com_weight: Weight of the CoM [per (m/s²)²].
         torso_weight: Weight of the torso [per (rad/s²)²].
         posture_weight: Weight of the joints [per (rad/s²)²].
+        follow_weight: The same of joints that follow their targets closely.
+        loose_weight: The same of joints that other tasks may move.
         torque: Part of the torque limits that is used.
         limit_periods: Control periods in which a speed beyond its limit is brought
             back.
@@ -73,6 +76,8 @@ class WholeBodyGains:
     com_weight: float = 10.0
     torso_weight: float = 1.0
     posture_weight: float = 0.01
+    follow_weight: float = 1.0
+    loose_weight: float = 0.001
     torque: float = 0.98
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
@@ -102,6 +107,8 @@ class WholeBodyController(Controller[State]):
         joints: What its actuators can do.
         gains: Its numbers.
         tasks: Tasks beside those of balance.
+        follow: Joints that follow their targets closely, as those of a hand that waves.
+        loose: Joints that other tasks may move, as those of arms that swing.
         solver: Any that ``qpsolvers`` knows.
 
     Attributes:
@@ -122,6 +129,8 @@ class WholeBodyController(Controller[State]):
         gains: WholeBodyGains | None = None,
         *,
         tasks: Sequence[Task] = (),
+        follow: Sequence[str] = (),
+        loose: Sequence[str] = (),
         solver: str = "daqp",
     ) -> None:
         self.robot, self.period, self.solver = robot, period, solver
@@ -139,21 +148,24 @@ class WholeBodyController(Controller[State]):
             (gains.torso * rate) ** 2,
             directions=(3, 4, 5),
         )
-        self.posture_task = PostureTask(
-            gains.posture_weight, (gains.posture * rate) ** 2
-        )
+        weights = np.full(len(joints.torque), gains.posture_weight)
+        weights[[degree_of(robot, name) for name in loose]] = gains.loose_weight
+        self._follow = [degree_of(robot, name) for name in follow]
+        weights[self._follow] = gains.follow_weight
+        self.posture_task = PostureTask(weights, (gains.posture * rate) ** 2)
         self.tasks = list(tasks)
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
+        self._wanted_velocity: Array | None = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
 
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
         self.feet.reset()
-        self._near = self.solution = None
+        self._near = self.solution = self._wanted_velocity = None
         self.ticks, self.relaxed = 0, {"contacts": 0, "limits": 0}
 
     def control(self, known: State, target: Target) -> Command:
@@ -185,6 +197,7 @@ class WholeBodyController(Controller[State]):
         self.torso_task.pose[:3, :3] = target.torso @ self._torso_in_upright
         self.posture_task.position = target.position
         self.posture_task.velocity = target.velocity
+        self.posture_task.acceleration = self._joint_acceleration(target)
         velocity = known.v[BASE_DOF:]
         least, most = self.joints.motion.acceleration_bounds(
             dynamics.joint_positions, velocity, gains.limit_periods * self.period
@@ -219,6 +232,15 @@ class WholeBodyController(Controller[State]):
         stiffness = np.array([k * omega**2, k * omega**2, vertical**2])
         damping = np.array([(1.0 + k) * omega, (1.0 + k) * omega, 2.0 * vertical])
         return np.asarray(acceleration + damping * slower + stiffness * error)
+
+    def _joint_acceleration(self, target: Target) -> Array:
+        """Return the accelerations of the targets of joints that follow closely."""
+        before, self._wanted_velocity = self._wanted_velocity, target.velocity
+        acceleration = np.zeros(len(target.velocity))
+        if self._follow and before is not None:
+            change = (target.velocity - before)[self._follow]
+            acceleration[self._follow] = change / self.period
+        return acceleration
 
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""
