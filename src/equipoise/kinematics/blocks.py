@@ -31,6 +31,10 @@ class Blocks(HeightField):
 
     size: float
 
+    def describe(self) -> str:
+        """Return what it is, in a few words."""
+        return self.label
+
     def shift(self, column: int) -> float:
         """Return where a block of a column begins, along x [m]."""
         return 0.5 * self.size * (column % 2)

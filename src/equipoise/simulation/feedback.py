@@ -205,7 +205,13 @@ def known_joints(world: World) -> Joints:
     motion = JointRange(
         actuation.lower, actuation.upper, actuation.velocity_limit, braking
     )
-    return Joints(actuation.torque_limit, actuation.rotor_inertia, motion)
+    return Joints(
+        actuation.torque_limit,
+        actuation.rotor_inertia,
+        motion,
+        actuation.viscous_friction,
+        actuation.coulomb_friction,
+    )
 
 
 def _feedback(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from equipoise.arrays import Array
@@ -11,8 +13,20 @@ from equipoise.log.run import Run
 from equipoise.robot.model import Robot
 
 
-def hand_error(run: Run, motion: Motion, until: float) -> dict[str, float] | None:
-    """Return how far a hand was from where the motion of its arm wants it [m].
+class HandTracking(NamedTuple):
+    """A hand against the motion of its arm.
+
+    Attributes:
+        error: RMS and largest distance from where the motion wants it [m].
+        way: How far the motion takes it from where it begins, seen from the torso [m].
+    """
+
+    error: dict[str, float]
+    way: float
+
+
+def hand_tracking(run: Run, motion: Motion, until: float) -> HandTracking | None:
+    """Return how well a hand followed the motion of its arm.
 
     The robot is taken as it truly was, with the arm's joints as the motion has them:
     errors of the rest of the body do not count.
@@ -23,9 +37,7 @@ def hand_error(run: Run, motion: Motion, until: float) -> dict[str, float] | Non
         until: Later times do not count [s].
 
     Returns:
-        RMS and largest distance, and the largest way of the hand from where it begins,
-        as the motion has it; of several hands the one that is farthest off. None if no
-        arm has a motion.
+        Of several hands the one that is farthest off; None if no arm has a motion.
     """
     arms = motion.arms
     if arms is None:
@@ -35,7 +47,7 @@ def hand_error(run: Run, motion: Motion, until: float) -> dict[str, float] | Non
     true = run.q[rows]
     wanted = _with_joints(robot, true, arms.postures(robot, true[0], time), arms.joints)
     standing = arms.postures(robot, np.array(robot.standing), time)
-    worst: dict[str, float] | None = None
+    worst: HandTracking | None = None
     for arm in robot.arms.values():
         if not set(arm.joints) & set(arms.joints):
             continue
@@ -44,13 +56,10 @@ def hand_error(run: Run, motion: Motion, until: float) -> dict[str, float] | Non
             axis=1,
         )
         path = _hand(robot, standing, arm.end_link)
-        found = {
-            "rms": float(np.sqrt(np.mean(off**2))),
-            "max": float(off.max()),
-            "way": float(np.linalg.norm(path - path[0], axis=1).max()),
-        }
-        if worst is None or found["rms"] > worst["rms"]:
-            worst = found
+        error = {"rms": float(np.sqrt(np.mean(off**2))), "max": float(off.max())}
+        way = float(np.linalg.norm(path - path[0], axis=1).max())
+        if worst is None or error["rms"] > worst.error["rms"]:
+            worst = HandTracking(error, way)
     return worst
 
 

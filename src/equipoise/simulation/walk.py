@@ -17,6 +17,7 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
 from equipoise.simulation.closed_loop import WALK_PERIOD, closed_loop
 from equipoise.simulation.feedback import Feedback
+from equipoise.simulation.needed_friction import friction_warning
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.summary import RunSummary
 from equipoise.simulation.trials import trial_world
@@ -119,6 +120,9 @@ def walk(
         arms=arms,
         moving=() if plan.arms is None else plan.arms.joints,
     )
+    slippery = friction_warning(world, plan)
+    if slippery is not None:
+        loop = replace(loop, notices=(*loop.notices, slippery))
     circumstances = Circumstances(world, ground, known, loop, arms)
 
     def assess(run: Run, summary: RunSummary) -> WalkSummary:

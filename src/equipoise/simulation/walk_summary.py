@@ -41,7 +41,7 @@ from equipoise.simulation.footfalls import (
     yaw_moment_rms,
     zmp_tracking,
 )
-from equipoise.simulation.hands import hand_error
+from equipoise.simulation.hands import hand_tracking
 from equipoise.simulation.summary import (
     Check,
     RunSummary,
@@ -100,8 +100,8 @@ class WalkSummary(TrialSummary):
             vertical through the middle of its sole, in single support [Nm], or None.
         arms: What the arms do, in words.
         hand_error_m: RMS and largest distance of the hand from where the motion of its
-            arm wants it, seen from the torso, and how far that moves it [m]; None if no
-            arm has a motion of its own.
+            arm wants it [m]; None if no arm has a motion of its own.
+        hand_way_m: How far that motion takes the hand from where it begins [m], or None.
         odometry_drift_m: Horizontal distance of the estimated base from the true one
             at the end, None without an estimator [m].
         drift_over_distance_fraction: The same over the distance walked.
@@ -130,6 +130,7 @@ class WalkSummary(TrialSummary):
     yaw_moment_rms_nm: float | None
     arms: str
     hand_error_m: dict[str, float] | None
+    hand_way_m: float | None
     odometry_drift_m: float | None
     drift_over_distance_fraction: float | None
     estimator: dict[str, float] | None
@@ -252,6 +253,7 @@ def assess_walk(
     freedoms = leg_freedom(motion.robot).values()
     said = [text for freedom in freedoms for text in freedom.describe()]
     results["notices"] = (*results["notices"], *loop.notices, *said)
+    hand = hand_tracking(run, motion, until)
     solution = motion.solution
     off_plan = np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1)
     return WalkSummary(
@@ -274,7 +276,8 @@ def assess_walk(
         zmp_5mm_inside_fraction=zmp_from_stance.well_inside,
         yaw_moment_rms_nm=yaw_moment_rms(run, motion.gait),
         arms=circumstances.arms_of(motion),
-        hand_error_m=hand_error(run, motion, until),
+        hand_error_m=None if hand is None else hand.error,
+        hand_way_m=None if hand is None else hand.way,
         footfalls=steps,
         solver={
             "com_error_m": float(solution.com_error.max()),

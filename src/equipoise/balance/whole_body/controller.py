@@ -46,6 +46,9 @@ from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 
+# Dry friction is nearly all there at twice this speed [rad/s or m/s].
+DRY_FRICTION_SPEED = 0.1
+
 
 @dataclass(frozen=True)
 class WholeBodyGains:
@@ -91,11 +94,22 @@ class Joints:
         torque: Largest torques [Nm or N], shape (nv - 6,).
         rotor_inertia: Rotor inertias seen at the joints [kg m² or kg].
         motion: Where the joints may be, and how fast.
+        viscous_friction: Viscous friction [Nm s/rad or N s/m]; none unless given.
+        coulomb_friction: Coulomb friction [Nm or N]; none unless given.
     """
 
     torque: Array
     rotor_inertia: Array
     motion: JointRange
+    viscous_friction: Array | float = 0.0
+    coulomb_friction: Array | float = 0.0
+
+    def friction(self, velocity: Array) -> Array:
+        """Return the torques that friction takes at joint velocities."""
+        dry = np.tanh(velocity / DRY_FRICTION_SPEED)
+        return np.asarray(
+            self.viscous_friction * velocity + self.coulomb_friction * dry
+        )
 
 
 class WholeBodyController(Controller[State]):
@@ -192,6 +206,7 @@ class WholeBodyController(Controller[State]):
         dynamics, gains = self.dynamics, self.gains
         dynamics.update(known.q, known.v)
         self._add_payload(known)
+        self._add_friction(target)
         shift = self.feet.update(known, target)
         self.com_task.acceleration = self._com_acceleration(known, target, shift)
         self.torso_task.pose[:3, :3] = target.torso @ self._torso_in_upright
@@ -241,6 +256,15 @@ class WholeBodyController(Controller[State]):
             change = (target.velocity - before)[self._follow]
             acceleration[self._follow] = change / self.period
         return acceleration
+
+    def _add_friction(self, target: Target) -> None:
+        """Add the friction of joints that follow closely, at the speeds wanted.
+
+        Measured speeds would feed back.
+        """
+        if self._follow:
+            taken = self.joints.friction(target.velocity)[self._follow]
+            self.dynamics.bias_force[BASE_DOF:][self._follow] += taken
 
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""
