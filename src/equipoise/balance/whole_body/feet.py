@@ -64,9 +64,9 @@ class FootGains:
         sure: Time for which contact must be felt [s].
     """
 
-    swing: float = 6.5
+    swing: float = 5.0
     swing_weight: float = 10.0
-    contact: float = 13.0
+    contact: float = 6.0
     friction: float = 0.6
     sole: float = 0.9
     shift: float = 33.0
