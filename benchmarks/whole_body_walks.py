@@ -20,6 +20,7 @@ import equipoise as eq
 from benchmarks.walks import robots
 from equipoise.gait.motion import Motion
 from equipoise.gait.waving import waving
+from equipoise.kinematics.terrain import Terrain
 from equipoise.simulation.simulate import ENGINES
 from equipoise.simulation.terrain_names import terrain_named
 
@@ -83,7 +84,9 @@ def robot_rows(name: str, robot: eq.Robot, options: argparse.Namespace) -> None:
                 found.setdefault((engine, experiment), []).append(run.summary)
                 if options.verbose:
                     said = run.summary["sentence"]
-                    print(f"{engine}, {experiment}, seed {seed}: {said}", file=sys.stderr)
+                    print(
+                        f"{engine}, {experiment}, seed {seed}: {said}", file=sys.stderr
+                    )
     for engine in options.engines:
         still = found.get((engine, "still"), [])
         for experiment in options.experiments:
@@ -93,9 +96,7 @@ def robot_rows(name: str, robot: eq.Robot, options: argparse.Namespace) -> None:
             print(f"| {head} | {cells(runs, beside, options.seeds)} |", flush=True)
 
 
-def planned(
-    robot: eq.Robot, experiment: str, steps: int, ground: eq.Terrain
-) -> Motion:
+def planned(robot: eq.Robot, experiment: str, steps: int, ground: Terrain) -> Motion:
     """Return the motion of an experiment."""
     if experiment in ("still", "yaw"):
         return eq.solve(robot, eq.fit_walk(robot, steps, ground=ground))

@@ -31,11 +31,12 @@ def onto_blocks(
     steps: list[Footstep] = []
     for step in footsteps.steps:
         beside = moved[other(step.side)]
-        placed = replace(step, x=step.x + beside[0], y=step.y + beside[1])
+        x, y = (np.array([step.x, step.y]) + beside).tolist()
+        placed = replace(step, x=x, y=y)
         pose = sole_transforms(placed.coordinates)
         corners = polygons[step.side] @ pose[:2, :2].T + pose[:2, 3]
         shift = ground.inside(corners)
         moved[step.side] = beside + shift
-        x, y = placed.x + float(shift[0]), placed.y + float(shift[1])
+        x, y = (np.array([x, y]) + shift).tolist()
         steps.append(replace(placed, x=x, y=y))
     return Footsteps(footsteps.left, footsteps.right, tuple(steps))

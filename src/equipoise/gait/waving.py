@@ -14,7 +14,7 @@ from equipoise.gait.arm_motion import ArmMotion, free_joints, smooth_step
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_of, joint_positions
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Side
+from equipoise.robot.parts import Limb, Side
 
 # Where the hand is raised to, from the shoulder: forward, outward and up, and how far
 # it goes to either side there, as fractions of the arm's length.
@@ -23,8 +23,9 @@ FORWARD, OUTWARD, UP, SIDEWAYS = 0.35, 0.45, 0.3, 0.15
 RATE = 1.5
 # The hand goes up, and down at the end, in this time, or this part of a short motion.
 RAISE_SECONDS, RAISE_FRACTION = 2.0, 0.25
-# Fractions of a joint's range and of its speed limit that are used at most.
-OF_RANGE, OF_SPEED = 0.95, 0.8
+# Fractions of a joint's range, at single points and all along the smooth curves through
+# them, and of its speed limit that are used at most.
+OF_RANGE, OF_WHOLE_RANGE, OF_SPEED = 0.85, 0.98, 0.8
 # Joints that have no limits stay within this [rad].
 WIDEST = 2.5
 # Points across the wave at which joints are solved, degree of the curves through them,
@@ -65,10 +66,9 @@ def waving(
         )
     standing = np.array(robot.standing if posture is None else posture)
     start = joint_positions(robot, standing)[[degree_of(robot, n) for n in joints]]
-    bent = _across(robot, standing, joints, start, arm.end_link, side, arm.length)
-    # smooth also where a joint comes to its limit
-    places = np.linspace(-1.0, 1.0, POINTS)
-    curves = np.polynomial.polynomial.polyfit(places, bent, DEGREE)
+    inner = _ranges(robot, joints, start, OF_RANGE)
+    bent = _across(robot, standing, arm, joints, start, *inner)
+    curves = _curves(bent, *_ranges(robot, joints, start, OF_WHOLE_RANGE))
     rate = RATE * math.sqrt(STANDARD_GRAVITY / arm.length)
     raising = min(RAISE_SECONDS, RAISE_FRACTION * duration)
     limits = {actuator.joint: actuator.velocity_limit for actuator in robot.actuators}
@@ -94,30 +94,52 @@ def waving(
     )
 
 
-def _across(
-    robot: Robot,
-    posture: Array,
-    joints: tuple[str, ...],
-    start: Array,
-    hand: str,
-    side: Side,
-    length: float,
-) -> Array:
-    """Return joints with the hand up, from its one side to its other, (POINTS, k)."""
-    model, data = robot.model, robot.data
-    places = [model.joints[robot.joint_id(name)] for name in joints]
+def _curves(rows: Array, lower: Array, upper: Array) -> Array:
+    """Return polynomials of the place across, from -1 to 1, shape (DEGREE + 1, k).
+
+    They are smooth also where a joint comes to the end of its range, and stay within.
+    """
+    places = np.linspace(-1.0, 1.0, len(rows))
+    curves = np.polynomial.polynomial.polyfit(places, rows, DEGREE)
+    curves[0] = np.clip(curves[0], lower, upper)
+    path = np.polynomial.polynomial.polyval(np.linspace(-1.0, 1.0, 101), curves).T
+    away = path - curves[0]
+    room = np.where(away > 0.0, upper - curves[0], curves[0] - lower)
+    fits = np.divide(room, np.abs(away), out=np.ones_like(away), where=away != 0.0)
+    curves[1:] *= np.minimum(fits.min(axis=0), 1.0)
+    return np.asarray(curves)
+
+
+def _ranges(
+    robot: Robot, joints: tuple[str, ...], start: Array, part: float
+) -> tuple[Array, Array]:
+    """Return the ends of a part of the joints' ranges [rad], shape (k,) each."""
     limits = {actuator.joint: actuator for actuator in robot.actuators}
     lower, upper = np.full(len(joints), -WIDEST), np.full(len(joints), WIDEST)
     for number, name in enumerate(joints):
         own = limits.get(name)
         if own is not None and own.upper - own.lower < 2.0 * math.pi:
-            margin = 0.5 * (1.0 - OF_RANGE) * (own.upper - own.lower)
+            margin = 0.5 * (1.0 - part) * (own.upper - own.lower)
             lower[number], upper[number] = own.lower + margin, own.upper - margin
-    lower, upper = np.minimum(lower, start - 1e-6), np.maximum(upper, start + 1e-6)
-    frame = robot.frame_id(hand)
+    return np.minimum(lower, start - 1e-6), np.maximum(upper, start + 1e-6)
+
+
+def _across(
+    robot: Robot,
+    posture: Array,
+    arm: Limb,
+    joints: tuple[str, ...],
+    start: Array,
+    lower: Array,
+    upper: Array,
+) -> Array:
+    """Return joints with the hand up, from its one side to its other, (POINTS, k)."""
+    model, data, length = robot.model, robot.data, arm.length
+    places = [model.joints[robot.joint_id(name)] for name in joints]
+    frame = robot.frame_id(arm.end_link)
     pin.framesForwardKinematics(model, data, posture)
     shoulder = np.array(data.oMi[robot.joint_id(joints[0])].translation)
-    out = 1.0 if side == "left" else -1.0
+    out = 1.0 if arm.side == "left" else -1.0
     place = shoulder + length * np.array([FORWARD, OUTWARD * out, UP])
 
     def at(values: Array) -> Array:

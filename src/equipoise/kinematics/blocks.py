@@ -11,8 +11,9 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.kinematics.terrain import MOST_NODES, STEEPEST, HeightField
 
-# Nodes of the height field along a block: edges are one cell wide.
-NODES_PER_BLOCK = 24
+# Cells of the height field along a block, at least, and their size at most [m]: edges
+# are one cell wide.
+CELLS_PER_BLOCK, LARGEST_CELL = 24, 0.025
 # A foot keeps away from edges by this many cells.
 AWAY = 0.5
 
@@ -45,7 +46,9 @@ class Blocks(HeightField):
         half = 0.5 * self.size
         number = math.floor(0.5 * self.cell * (len(self.heights) - 1) / half)
         edges = half * np.arange(-number, number + 1)
-        return np.sort(np.concatenate([edges - self.cell / 2, edges + self.cell / 2]))
+        beside = 0.5 * self.cell
+        ends = self.origin[0], -self.origin[0]
+        return np.unique(np.concatenate([edges - beside, edges + beside, ends]))
 
     def inside(self, corners: Array) -> Array:
         """Return the least shift that puts a sole onto one block, x and y [m], (2,).
@@ -63,7 +66,7 @@ class Blocks(HeightField):
             return np.zeros(2)
         begin = np.floor((0.5 * (low + high) - start) / self.size) * self.size + start
         least, most = begin + away - low, begin + self.size - away - high
-        return np.clip(0.0, least, most)
+        return np.asarray(np.clip(0.0, least, most))
 
 
 def blocks(
@@ -107,20 +110,21 @@ def blocks(
     if seed < 0:
         raise EquipoiseError(f"blocks of seed {seed}; it must be 0 or more")
     count = 2 * math.ceil(0.5 * extent / size)  # blocks along an edge
-    cells = count * NODES_PER_BLOCK
+    per_block = max(CELLS_PER_BLOCK, math.ceil(size / LARGEST_CELL))
+    cells = count * per_block
     if (cells + 1) ** 2 > MOST_NODES:
         raise EquipoiseError(
             f"blocks of {size:g} m over {extent:g} m need {(cells + 1) ** 2} nodes; at "
             f"most {MOST_NODES} are possible"
         )
-    cell = size / NODES_PER_BLOCK
+    cell = size / per_block
     # nodes lie half a cell beside the edges
-    nodes = cell * (np.arange(cells) + 0.5 - 0.5 * cells)
+    nodes: Array = cell * (np.arange(cells, dtype=np.float64) + 0.5 - 0.5 * cells)
     generator = np.random.default_rng(seed)
     shape = (count, count + 1)  # columns, blocks in a column
     level = generator.uniform(-step, step, shape)
     tilts = np.tan(generator.uniform(-slope, slope, (2, *shape)))
-    column = np.repeat(np.arange(count), NODES_PER_BLOCK)
+    column = np.repeat(np.arange(count), per_block)
     shifted = 0.5 * size * ((column - count // 2) % 2)
     first = count // 2 * size
     along = (nodes[None, :] - shifted[:, None] + first + size) / size
@@ -137,6 +141,4 @@ def blocks(
         f"blocks of {size:.3g} m, ±{step:.3g} m, ±{math.degrees(slope):.3g}°, "
         f"seed {seed}"
     )
-    return Blocks(
-        np.where(rough, heights, 0.0), cell, nodes[[0, 0]], label, size=size
-    )
+    return Blocks(np.where(rough, heights, 0.0), cell, nodes[[0, 0]], label, size=size)

@@ -35,9 +35,7 @@ CHOICES = {
     "blocks": "blocks:STEP[,SLOPE[,SIZE]] in m, degrees and m",
     "field": "field:FILE[,CELL] in m, FILE being .npy or .csv",
 }
-EXAMPLES = (
-    "slope:5, stairs:0.1,0.3,5, rough:0.02, blocks:0.02,4, field:ground.npy,0.05"
-)
+EXAMPLES = "slope:5, stairs:0.1,0.3,5, rough:0.02, blocks:0.02,4, field:ground.npy,0.05"
 FILE_ENDINGS = (".npy", ".csv")
 
 DEFAULT_SLOPE = 5.0

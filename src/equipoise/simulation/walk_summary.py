@@ -101,7 +101,7 @@ class WalkSummary(TrialSummary):
         arms: What the arms do, in words.
         hand_error_m: RMS and largest distance of the hand from where the motion of its
             arm wants it [m]; None if no arm has a motion of its own.
-        hand_way_m: How far that motion takes the hand from where it begins [m], or None.
+        hand_way_m: How far that motion takes the hand from its start [m], or None.
         odometry_drift_m: Horizontal distance of the estimated base from the true one
             at the end, None without an estimator [m].
         drift_over_distance_fraction: The same over the distance walked.

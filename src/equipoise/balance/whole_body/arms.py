@@ -38,9 +38,7 @@ class ArmUse(NamedTuple):
     tasks: tuple[Task, ...] = ()
 
 
-def use_arms(
-    robot: Robot, arms: Arms | None, moving: tuple[str, ...] = ()
-) -> ArmUse:
+def use_arms(robot: Robot, arms: Arms | None, moving: tuple[str, ...] = ()) -> ArmUse:
     """Return how the arms are used.
 
     Args:
