@@ -71,7 +71,7 @@ class FootGains:
     sole: float = 0.9
     shift: float = 33.0
     relax: float = 4.0
-    lowering: float = 0.08
+    lowering: float = 0.16
     lowest: float = 0.05
     loading: float = 0.05
     unloading: float = 0.02
