@@ -35,6 +35,9 @@ OPTIONS = (
     "--open-loop",
     "--true-state",
     "--unknown-terrain",
+    "--torque",
+    "--wave",
+    "--arms",
 )
 
 
@@ -126,6 +129,17 @@ def test_one_step_is_a_walk(say: Say) -> None:
     assert said.out.startswith("itu-biped walked 1 of 1 steps")
 
 
+def test_slippery_ground_is_warned_of_before_the_walk(say: Say) -> None:
+    """What friction is needed is on stderr, and why it fell in the sentence."""
+    said = say("itu-biped", "--torque", "--steps", "2", "--friction", "0.02")
+    assert said.status == 1
+    assert said.err.startswith(
+        "warning: the walk needs a coefficient of friction of 0."
+    )
+    assert "the ground has 0.02" in said.err
+    assert "its feet began to slip at" in said.out.splitlines()[0]
+
+
 def test_footsteps_of_a_file(say: Say, tmp_path: Path) -> None:
     """As many steps as the file has, and no length of a steady walk."""
     steps = tmp_path / "steps.csv"
@@ -187,6 +201,8 @@ def test_a_fall_is_status_1(say: Say, tmp_path: Path) -> None:
         (["--unknown-terrain", "moon"], "there is no terrain 'moon'"),
         (["--unknown-terrain", "slope:5"], "is in the ground"),
         (["--open-loop", "--true-state"], "--true-state is for feedback"),
+        (["--arms", "yaw"], "--arms yaw is for --torque"),
+        (["--wave", "right"], "no right arm to wave with"),
         (["--actuators", "ideal", "--true-state"], "not with --actuators ideal"),
         (["--dt", "0"], "time step of 0 s"),
         (["--engine", "ode"], "native, mujoco"),

@@ -18,6 +18,7 @@ from equipoise.simulation.measures import (
     points_of_foot,
     sole_pose,
     touching_polygon,
+    yaw_moment,
     zmp,
     zmp_margin,
 )
@@ -234,3 +235,23 @@ def test_bad_shapes_and_names(humanoid):
     none = np.zeros((1, 3))
     with pytest.raises(ShapeError, match=rf"\(…, {len(contacts)}, 3\) is needed"):
         foot_wrench(humanoid, humanoid.standing, contacts, none, none, "left")
+
+
+@given(seeds)
+def test_the_yaw_moment_is_about_the_middle_of_the_sole(humanoid, seed):
+    """It is the vertical part of Σ (p_i - c) × F_i, however the foot is tilted."""
+    generator = np.random.default_rng(seed)
+    v = generator.normal(0.0, 0.3, humanoid.nv)
+    q = pin.integrate(humanoid.model, np.array(humanoid.standing), v)
+    contacts = sole_points(humanoid)
+    positions = generator.normal(0.0, 1.0, (len(contacts), 3))
+    forces = generator.normal(0.0, 50.0, (len(contacts), 3))
+    wrench = foot_wrench(humanoid, q, contacts, positions, forces, "left")
+    pose = sole_pose(humanoid, q, "left")
+    corners = humanoid.soles["left"].polygon_in_sole
+    middle = np.append((corners.min(axis=0) + corners.max(axis=0)) / 2, 0.0)
+    about = pose[:3, :3] @ middle + pose[:3, 3]
+    own = points_of_foot(humanoid, contacts, "left")
+    expected = moment_about(about, positions[own], forces[own])[2]
+    found = yaw_moment(humanoid, q, np.concatenate(wrench), "left")
+    assert found == pytest.approx(expected, abs=1e-9)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.kinematics.blocks import blocks
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, rough
 from equipoise.log.surroundings import Surroundings
 from equipoise.robot.mesh import triangle_normals
@@ -21,6 +22,7 @@ LOW, HIGH = np.array([-1.0, -0.5]), np.array([2.0, 0.7])
         Stairs(0.1, 0.3, 4, 0.2),
         Stairs(-0.1, 0.3, 4, 0.2),
         rough(0.03, 1, extent=4.0),
+        blocks(0.03, 1, 0.1, 0.4, 0.3, 4.0),
     ],
 )
 def test_ground_is_where_the_terrain_says(terrain) -> None:
@@ -37,6 +39,18 @@ def test_ground_is_where_the_terrain_says(terrain) -> None:
     a, b, c = (mesh.vertices[corner, :2].astype(float) for corner in mesh.triangles.T)
     area = np.abs(np.linalg.det(np.stack([b - a, c - a], axis=1))).sum() / 2
     assert area == pytest.approx(np.prod(HIGH - LOW), rel=1e-5)
+
+
+def test_tops_of_blocks_are_exact() -> None:
+    """All but the edges between blocks, a cell wide, are drawn where they are."""
+    terrain = blocks(0.03, 1, 0.1, 0.4, 0.3, 4.0)
+    mesh = ground_mesh(terrain, LOW, HIGH)
+    corners = mesh.vertices[mesh.triangles].astype(float)
+    tops = np.ptp(corners, axis=1)[:, :2].min(axis=1) > 2.0 * terrain.cell
+    assert np.count_nonzero(tops) > 50
+    middle = corners[tops].mean(axis=1)
+    height = terrain.height(middle[:, 0], middle[:, 1])
+    np.testing.assert_allclose(middle[:, 2], height, atol=1e-6)
 
 
 def test_risers_look_at_who_climbs() -> None:
@@ -59,13 +73,13 @@ def test_a_run_keeps_what_it_met(tmp_path) -> None:
     run = eq.simulate(world, reference, 0.05)
     run.save(tmp_path / "run")
     back = eq.open_run(tmp_path / "run").surroundings
-    for blocks, others in (
+    for kept, others in (
         (run.surroundings.walls, back.walls),
         (run.surroundings.boxes, back.boxes),
     ):
-        assert len(blocks) == len(others) == 1
-        np.testing.assert_array_equal(blocks[0].pose, others[0].pose)
-        np.testing.assert_array_equal(blocks[0].size, others[0].size)
+        assert len(kept) == len(others) == 1
+        np.testing.assert_array_equal(kept[0].pose, others[0].pose)
+        np.testing.assert_array_equal(kept[0].size, others[0].size)
     assert run.surroundings.ground is not None
     assert back.ground is not None
     corners = run.surroundings.ground.vertices[run.surroundings.ground.triangles]

@@ -7,6 +7,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
+from equipoise.kinematics.blocks import Blocks
 from equipoise.kinematics.support import support_polygon
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs
 from equipoise.simulation.terrain_names import terrain_named
@@ -29,11 +30,15 @@ def test_words_with_numbers(humanoid):
     assert isinstance(ground, HeightField)
     assert np.abs(ground.heights).max() == pytest.approx(0.02)
     assert "seed 3" in ground.describe()
+    tiles = terrain_named("blocks:0.02,4,0.5", humanoid, seed=3)
+    assert isinstance(tiles, Blocks)
+    assert tiles.size == 0.5
+    assert tiles.describe() == "blocks of 0.5 m, ±0.02 m, ±4°, seed 3"
 
 
 def test_defaults_suit_every_robot(robot):
     """Under the soles of the standing robot the ground is at z = 0, in all defaults."""
-    for text in ("flat", "stairs", "rough", "stairs:-0.05"):
+    for text in ("flat", "stairs", "rough", "blocks", "stairs:-0.05"):
         terrain = terrain_named(text, robot, seed=1)
         if robot.soles:
             x, y = support_polygon(robot, robot.standing, tuple(robot.soles)).T

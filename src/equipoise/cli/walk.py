@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -53,6 +54,8 @@ NOT_BY_VELOCITY = (
     "footsteps",
     "adapt",
     "terrain",
+    "wave",
+    "arms",
 )
 
 
@@ -101,14 +104,19 @@ class GaitOptions:
     adapt: bool = False
     """Take the nearest CoM height that can be followed, if the one wanted cannot."""
 
+    wave: Literal["left", "right"] | None = None
+    """Wave this hand meanwhile."""
+
     def plan(self, robot: Robot, ground: Terrain) -> Motion:
         """Plan the walk that was asked for and solve its joints."""
         from equipoise.gait.fit import fit_walk
         from equipoise.gait.motion import solve
+        from equipoise.gait.waving import waving
 
         asked = self._asked(robot, ground)
         gait = fit_walk(robot, self.steps, adapt=self.adapt, **asked)
-        return solve(robot, gait, dynamics_filter=not self.unfiltered)
+        arms = waving(robot, self.wave, gait.duration) if self.wave else None
+        return solve(robot, gait, arms=arms, dynamics_filter=not self.unfiltered)
 
     def _asked(self, robot: Robot, ground: Terrain) -> dict[str, Any]:
         """Return the options of the plan, by the planner's names."""
@@ -145,6 +153,11 @@ class Walk(GaitOptions, RunOptions):
     """servo: servos with feed-forward torques and the torque and speed limits of the
     robot's file; torque: joints that are told torques, with the same limits;
     ideal: open loop, joints follow exactly, whatever torque it takes."""
+
+    arms: Literal["still", "yaw"] | None = None
+    """What the arms do with --torque: still holds them; yaw lets them swing so that
+    they suppress the yaw moment at the stance foot. Default: they keep to their posture
+    loosely."""
 
     open_loop: bool = False
     """No feedback: servos with feed-forward torques follow the plan."""
@@ -195,7 +208,11 @@ class Walk(GaitOptions, RunOptions):
             return self._run_velocity(self.velocity)
         if self.seconds is not None:
             raise EquipoiseError("--seconds is for --velocity; --steps says how far")
+        from equipoise.simulation.needed_friction import friction_warning
         from equipoise.simulation.walk import walk
+
+        if self.arms is not None and self._mode() != "torque":
+            raise EquipoiseError(f"--arms {self.arms} is for --torque")
 
         def simulate(world: World, model: Robot, **how: Any) -> Run:
             # at least so long: to plan many steps takes long itself
@@ -204,7 +221,12 @@ class Walk(GaitOptions, RunOptions):
             asked_pushes = [asked_push(word) for word in self.push]
             world = with_pushes(world, asked_pushes, motion.duration)
             refuse_long_run(self, motion.duration, model.model.nv)
-            return walk(world, motion, model=model, **self._how(model), **how)
+            warning = friction_warning(world, motion)
+            if warning is not None:
+                line = printable(f"warning: {warning}")
+                print(line, file=sys.stderr, flush=True)
+            asked = {"arms": self.arms, **self._how(model)}
+            return walk(world, motion, model=model, **asked, **how)
 
         return run_trial(self, "walk", simulate, mode=self._mode())
 

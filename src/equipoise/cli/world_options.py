@@ -30,13 +30,14 @@ class WorldOptions:
     terrain: Annotated[str, tyro.conf.arg(metavar="GROUND")] = "flat"
     """flat; slope:PITCH[,ROLL] in degrees; stairs[:RISE,TREAD,COUNT,START] in metres;
     rough[:AMPLITUDE,WAVELENGTH] in metres, flat under the feet at the start;
+    blocks[:STEP,SLOPE,SIZE] in metres, degrees and metres, the same;
     field:FILE[,CELL] for a grid of heights in metres, FILE being .npy or .csv."""
 
     dt: Annotated[float, tyro.conf.arg(metavar="S")] = 1e-3
     """Time step [s]."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Seed of all random numbers, such as the shape of rough ground."""
+    """Seed of all random numbers, such as the shape of rough ground and of blocks."""
 
     payload: Annotated[
         tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="LINK=KG")

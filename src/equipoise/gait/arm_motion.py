@@ -169,7 +169,7 @@ def built_in_dance(robot: Robot, posture: Array, extent: float = 1.0) -> ArmMoti
     axes = np.array(pin.computeJointJacobians(robot.model, robot.data, posture))[3:]
     limits = {actuator.joint: actuator for actuator in robot.actuators}
     time = np.linspace(0.0, SECONDS, round(100 * SECONDS) + 1)
-    window = _smooth_step(time / RAMP) * _smooth_step((SECONDS - time) / RAMP)
+    window = smooth_step(time / RAMP) * smooth_step((SECONDS - time) / RAMP)
     chosen: dict[str, Array] = {}
     other_arm: list[Array] = []
     for arm in robot.arms.values():
@@ -240,7 +240,7 @@ def _swing(
     return np.asarray(start + moved)
 
 
-def _smooth_step(fraction: Array) -> Array:
+def smooth_step(fraction: Array) -> Array:
     """Return 0 before 0, 1 after 1, with three derivatives zero at both ends."""
     x = np.clip(fraction, 0.0, 1.0)
     return np.asarray(x**4 * (35.0 - 84.0 * x + 70.0 * x**2 - 20.0 * x**3))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Target
 from equipoise.errors import EquipoiseError
+from equipoise.gait.arm_motion import ArmMotion, check_arm_motion
 from equipoise.gait.feedforward import feedforward_torques
 from equipoise.gait.gait import Gait
 from equipoise.gait.parameters import SUPPORTS
@@ -60,6 +61,7 @@ class Motion:
         zmp_planned: Where it was meant to be [m], shape (n, 2).
         solution: Errors and iterations at each point.
         passes: How often the filter corrected the gait.
+        arms: What joints beside the legs' do meanwhile, if they move.
     """
 
     robot: Robot
@@ -72,6 +74,7 @@ class Motion:
     zmp_planned: Array
     solution: ComSolution
     passes: int
+    arms: ArmMotion | None = None
 
     @cached_property
     def joint_position(self) -> Array:
@@ -138,6 +141,7 @@ def solve(
     *,
     dt: float = DT,
     posture: ArrayLike | None = None,
+    arms: ArmMotion | None = None,
     dynamics_filter: bool = True,
 ) -> Motion:
     """Return joints that put CoM and soles exactly where a gait wants them.
@@ -152,6 +156,8 @@ def solve(
         dt: Distance of points [s].
         posture: Posture of all joints but the legs', shape (nq,); standing unless
             given.
+        arms: What joints beside the legs' do meanwhile, as
+            :func:`~equipoise.gait.waving.waving`; where it ends they stay.
         dynamics_filter: Whether to correct the CoM for what the pendulum leaves out.
 
     Raises:
@@ -173,6 +179,10 @@ def solve(
         )
     time: Array = dt * np.arange(round(gait.duration / dt) + 1, dtype=np.float64)
     planned = np.array(gait.at(time).zmp)
+    if arms is not None:
+        check_arm_motion(robot, arms, time[time <= arms.duration])
+        held = robot.check_q(robot.standing if posture is None else posture)
+        posture = arms.postures(robot, held, np.minimum(time, arms.duration))
     best = _followed(robot, gait, time, planned, posture)
     knots = np.append(np.arange(0.0, gait.duration - 0.5 * KNOT, KNOT), gait.duration)
     shift, passes = np.zeros((len(knots), 2)), 0
@@ -204,6 +214,7 @@ def solve(
         frozen_array(planned[:, :2]),
         found,
         passes,
+        arms,
     )
 
 

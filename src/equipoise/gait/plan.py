@@ -16,6 +16,7 @@ from equipoise.gait.feet import (
     lay,
     plan_feet,
 )
+from equipoise.gait.footholds import onto_blocks
 from equipoise.gait.footsteps import SIDES, Footsteps, check_side
 from equipoise.gait.gait import Gait
 from equipoise.gait.parameters import (
@@ -26,6 +27,7 @@ from equipoise.gait.parameters import (
     walk_phases,
 )
 from equipoise.gait.walks import stairs, standing_feet, walk
+from equipoise.kinematics.blocks import Blocks
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Stairs, Terrain
 from equipoise.robot.model import Robot
@@ -187,7 +189,7 @@ def plan_walk(
         method: ``"lipm"`` (closed form) or ``"preview"`` (preview control).
         ground: Height of the ground at x and y, a function or an object with a method
             ``height``; footsteps are laid onto it. Level unless given. On ``Stairs``
-            they lead over all of them.
+            they lead over all of them, on ``Blocks`` they keep off the edges.
         per_tread: How many steps are made on each tread of stairs.
         footsteps: Where to step, in place of steps, length, width, height, turn,
             sideways and first.
@@ -249,6 +251,8 @@ def plan_walk(
         footsteps=footsteps,
     )
     planned = footsteps or _steady_walk(robot, parameters)
+    if isinstance(ground, Blocks):
+        planned = onto_blocks(planned, ground, polygons)
     surface = None if ground is None else height_function(ground)
     if surface is not None:
         planned = lay(planned, surface, polygons, leg_length(robot))

@@ -88,6 +88,8 @@ def actuator_use(world: World, run: Run) -> ActuatorUse:
 
 def actuator_kind(world: World) -> str:
     """Return what the actuators of a world are, those of its legs if they differ."""
+    if world.actuation.by_torque:
+        return "torque"
     names = degree_names(world.robot)
     legs = world.robot.leg_joints
     rows = [at for at, name in enumerate(names) if name in legs] or range(len(names))

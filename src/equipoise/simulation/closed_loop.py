@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.balance.whole_body.arms import Arms
 from equipoise.balance.whole_body.steps import Plan, RecoverySteps
 from equipoise.errors import EquipoiseError
 from equipoise.robot.model import Robot
@@ -74,6 +76,8 @@ def closed_loop(
     dt: float,
     plan: Plan | None = None,
     on_toes: bool = False,
+    arms: Arms | None = None,
+    moving: Sequence[str] = (),
 ) -> ClosedLoop:
     """Return how a walk is controlled.
 
@@ -92,11 +96,19 @@ def closed_loop(
         plan: The walk, if it was planned ahead; whole-body control may change its
             footsteps.
         on_toes: Whether feet stand on their toes at times.
+        arms: What the arms do, whole-body torques only.
+        moving: Joints beside the legs' that have a motion of their own.
 
     Raises:
         EquipoiseError: If what is asked for contradicts itself.
     """
     given = {name: block for name, block in own.items() if block is not None}
+    torques = world.actuation.by_torque
+    if arms is not None and (not torques or given or feedback is not True):
+        raise EquipoiseError(
+            f"arms='{arms}' is for feedback of ours by whole-body torques: "
+            "actuators='torque'"
+        )
     servos = bool((world.actuation.mode == MODES.index("servo")).any())
     ours = feedback is True and servos and not given
     if given and isinstance(feedback, Feedback):
@@ -109,15 +121,11 @@ def closed_loop(
     closed = feedback if isinstance(feedback, Feedback) else None
     if ours:
         period = dt * max(round(PERIOD / dt), 1)
-        known: dict[str, Any] = {
-            "true_state": true_state,
-            "seed": seed,
-            "period": period,
-        }
-        if world.actuation.by_torque:
-            closed = whole_body_feedback(world, model, plan=plan, **known)
-        else:
-            closed = balance_feedback(world, model, **known)
+        how: dict[str, Any] = {"true_state": true_state, "seed": seed, "period": period}
+        if torques:
+            how |= {"arms": arms, "moving": moving, "plan": plan}
+        law = whole_body_feedback if torques else balance_feedback
+        closed = law(world, model, **how)
     if closed is None:
         words = "closed loop" if "controller" in given else OPEN_LOOP
         return ClosedLoop(given, words=words)

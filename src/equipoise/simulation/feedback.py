@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.stabiliser import Stabiliser
+from equipoise.balance.whole_body.arms import Arms, use_arms
 from equipoise.balance.whole_body.controller import (
     Joints,
     WholeBodyController,
@@ -166,6 +167,8 @@ def whole_body_feedback(
     tasks: Sequence[Task] = (),
     plan: Plan | None = None,
     steps: StepGains | bool = True,
+    arms: Arms | None = None,
+    moving: Sequence[str] = (),
     solver: str = "daqp",
     true_state: bool = False,
     seed: int = 0,
@@ -185,6 +188,8 @@ def whole_body_feedback(
             steps when it must
             (:class:`~equipoise.balance.whole_body.steps.RecoverySteps`); or numbers
             of these steps.
+        arms: What the arms do (:func:`~equipoise.balance.whole_body.arms.use_arms`).
+        moving: Joints that follow their targets closely, as of a hand that waves.
         solver: Solver of the quadratic programmes, any that ``qpsolvers`` knows.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
@@ -195,8 +200,16 @@ def whole_body_feedback(
             joints these are of.
     """
     known = model or world.robot
+    use = use_arms(known, arms, tuple(moving))
     controller = WholeBodyController(
-        known, period, known_joints(world), gains, tasks=tasks, solver=solver
+        known,
+        period,
+        known_joints(world),
+        gains,
+        tasks=(*tasks, *use.tasks),
+        follow=use.follow,
+        loose=use.loose,
+        solver=solver,
     )
     if steps:
         controller.steps = RecoverySteps(
@@ -224,7 +237,13 @@ def known_joints(world: World) -> Joints:
     motion = JointRange(
         actuation.lower, actuation.upper, actuation.velocity_limit, braking
     )
-    return Joints(actuation.torque_limit, actuation.rotor_inertia, motion)
+    return Joints(
+        actuation.torque_limit,
+        actuation.rotor_inertia,
+        motion,
+        actuation.viscous_friction,
+        actuation.coulomb_friction,
+    )
 
 
 def _feedback(

@@ -1,4 +1,4 @@
-"""Where feet came down and where the ZMP was, measured, against the plan of a gait."""
+"""Where feet came down, ZMP and yaw moment, measured, against the plan of a gait."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.gait.footsteps import other
@@ -14,13 +15,18 @@ from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
 from equipoise.gait.zmp import support_polygons, zmp_margins
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.parts import Side
 from equipoise.simulation.executed_plan import MovedPlan
+from equipoise.simulation.measures import yaw_moment
 
 # A foot with less than this fraction of the weight on it is off the ground.
 UNLOADED = 0.02
+# A ZMP this far inside the support polygon is well inside [m].
+WELL_INSIDE = 5e-3
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,13 @@ class ZmpTracking(NamedTuple):
             never stood in single support.
         inside: Fraction of the time with the ZMP inside the planned support polygon,
             or that of the soles that were meant to carry.
+        well_inside: Fraction of single support with the ZMP at least 5 mm inside it;
+            None if the robot never stood in single support.
     """
 
     error: dict[str, float] | None
     inside: float
+    well_inside: float | None
 
 
 def footfalls(run: Run, gait: Gait, fell_at: float | None) -> tuple[Footfall, ...]:
@@ -143,17 +152,15 @@ def zmp_tracking(
         planned = executed.points(np.column_stack([planned, table.zmp[:, 2]]))[:, :2]
     on = run.supported
     if not on.any():
-        return ZmpTracking(None, 0.0)
+        return ZmpTracking(None, 0.0, None)
     filled = np.where(on[:, None], run.zmp, 0.0)
-    inside = float(np.mean(zmp_margins(filled, polygons)[on] > 0.0))
+    margins = zmp_margins(filled, polygons)
+    inside = float(np.mean(margins[on] > 0.0))
     distance = np.linalg.norm(filled[:, :2] - planned, axis=1)
-    single = np.zeros(len(on), dtype=bool)
-    for side, load in run.foot_wrench.items():
-        least = UNLOADED * run.robot.mass * STANDARD_GRAVITY
-        off = (table.support == SUPPORTS.index(other(side))) & (load[:, 2] < least)
-        single |= on & off
+    alone = single_support(run, table.support)
+    single = np.logical_or.reduce(list(alone.values()))
     if not single.any():
-        return ZmpTracking(None, inside)
+        return ZmpTracking(None, inside, None)
     return ZmpTracking(
         {
             "single_support_rms": float(np.sqrt(np.mean(distance[single] ** 2))),
@@ -161,4 +168,40 @@ def zmp_tracking(
             "max": float(distance[on].max()),
         },
         inside,
+        float(np.mean(margins[single] >= WELL_INSIDE)),
     )
+
+
+def single_support(
+    run: Run, support: NDArray[np.int8]
+) -> dict[Side, NDArray[np.bool_]]:
+    """Return when each foot was meant to carry alone, and did, shape (n,) each.
+
+    Args:
+        run: What happened.
+        support: Which feet were meant to carry, index into ``SUPPORTS``, shape (n,).
+    """
+    least = UNLOADED * run.robot.mass * STANDARD_GRAVITY
+    return {
+        side: run.supported
+        & (support == SUPPORTS.index(side))
+        & (run.foot_wrench[other(side)][:, 2] < least)
+        for side in SIDES
+    }
+
+
+def yaw_moment_rms(run: Run, gait: Gait) -> float | None:
+    """Return the RMS of the yaw moment at the stance foot in single support [Nm].
+
+    It is that of :func:`~equipoise.simulation.measures.yaw_moment`; None if the robot
+    never stood in single support.
+    """
+    alone = single_support(run, gait.at(run.time).support)
+    moments = [
+        yaw_moment(run.robot, run.q[rows], run.foot_wrench[side][rows], side)
+        for side, rows in alone.items()
+        if rows.any()
+    ]
+    if not moments:
+        return None
+    return float(np.sqrt(np.mean(np.concatenate(moments) ** 2)))

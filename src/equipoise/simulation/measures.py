@@ -172,6 +172,26 @@ def foot_wrench(
     )
 
 
+def yaw_moment(robot: Robot, q: ArrayLike, wrench: ArrayLike, side: Side) -> Array:
+    """Return the moment of the ground on a foot that turns it about the vertical [Nm].
+
+    It is taken about the vertical through the middle of the sole.
+
+    Args:
+        robot: The robot.
+        q: One configuration, shape (nq,), or many, shape (n, nq).
+        wrench: Force and torque on the foot, about and in its sole's frame
+            (:func:`foot_wrench`), shape (…, 6).
+        side: Which foot.
+    """
+    corners = _sole(robot, side).polygon_in_sole
+    middle = np.append(0.5 * (corners.min(axis=0) + corners.max(axis=0)), 0.0)
+    both = np.asarray(wrench, dtype=np.float64)
+    about_middle = both[..., 3:] - np.cross(middle, both[..., :3])
+    upward = sole_pose(robot, q, side)[..., 2, :3]  # the vertical in axes of the sole
+    return np.asarray((upward * about_middle).sum(axis=-1))
+
+
 def ankle_zmp(wrench_at_ankle: Wrench, ankle_height: float) -> Zmp:
     """Return the ZMP in the sole from what an ankle sensor measures.
 

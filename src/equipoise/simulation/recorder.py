@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.control.signals import ImuReading, Measurement, State, Support, Target
+from equipoise.kinematics.blocks import Blocks
 from equipoise.kinematics.com import com
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
 from equipoise.log.run import Measured, Run
@@ -177,7 +178,7 @@ def surroundings_of(world: World, com: Array) -> Surroundings:
 def ground_mesh(terrain: Terrain, low: Array, high: Array) -> Mesh:
     """Return the ground over a rectangle.
 
-    Planes and stairs are exact; other ground is sampled.
+    Planes, stairs and blocks are exact; other ground is sampled.
 
     Args:
         terrain: The ground.
@@ -190,6 +191,12 @@ def ground_mesh(terrain: Terrain, low: Array, high: Array) -> Mesh:
             x = np.array([low[0], high[0]])
         case Stairs():
             return _stairs_mesh(terrain, low, high)
+        case Blocks():
+            x, y = (
+                np.concatenate([[a], terrain.lines, [b]]).clip(a, b)
+                for a, b in zip(low, high, strict=True)
+            )
+            x, y = np.unique(x), np.unique(y)
         case _:
             cell = max(float(np.max(high - low)) / MOST_CELLS, 1e-6)
             if isinstance(terrain, HeightField):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.input_file import LARGEST_TABLE_BYTES, open_input
+from equipoise.kinematics.blocks import Blocks, blocks
 from equipoise.kinematics.com import com
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.terrain import (
@@ -31,20 +32,25 @@ CHOICES = {
     "slope": "slope:PITCH[,ROLL] in degrees",
     "stairs": "stairs:RISE,TREAD,COUNT[,START] in m",
     "rough": "rough:AMPLITUDE[,WAVELENGTH] in m",
+    "blocks": "blocks:STEP[,SLOPE[,SIZE]] in m, degrees and m",
     "field": "field:FILE[,CELL] in m, FILE being .npy or .csv",
 }
-EXAMPLES = "slope:5, stairs:0.1,0.3,5, rough:0.02, field:ground.npy,0.05"
+EXAMPLES = "slope:5, stairs:0.1,0.3,5, rough:0.02, blocks:0.02,4, field:ground.npy,0.05"
 FILE_ENDINGS = (".npy", ".csv")
 
 DEFAULT_SLOPE = 5.0
+# Largest tilt of blocks [degrees].
+DEFAULT_TILT = 4.0
 DEFAULT_STEPS = 5
 DEFAULT_CELL = 0.05
 # Shares of the leg's length: easy stairs, roughness that a sole can still lie on.
 RISE_PER_LEG = 0.1
 ROUGHNESS_PER_LEG = 0.01
+STEP_PER_LEG = 0.02
 EXTENT_PER_LEG = 15.0
-# Of the sole's length; a foot fits on a tread and on a bump.
+# Of the sole's length; a foot fits on a tread, on a block and on a bump.
 TREAD_PER_SOLE = 1.5
+BLOCK_PER_SOLE = 2.0
 WAVELENGTH_PER_SOLE = 2.0
 # Where there is no sole, or only a point, its length is this share of the leg's.
 SOLE_PER_LEG = 0.25
@@ -58,11 +64,13 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
             degrees); ``stairs``, ``stairs:0.1,0.3,5`` (rise, tread, number) or with a
             fourth number where the first riser is (else just before the toes of the
             standing robot); ``rough``, ``rough:0.02`` or ``rough:0.02,0.4``
-            (amplitude, wavelength), flat under the standing robot;
+            (amplitude, wavelength), flat under the standing robot; ``blocks``,
+            ``blocks:0.02``, ``blocks:0.02,4`` or ``blocks:0.02,4,0.5`` (largest height
+            or depth, largest tilt in degrees, edge length), the same;
             ``field:FILE,CELL``, or just a file, for heights in a NumPy or CSV file
             [m] around the origin, rows along y, with a node every CELL or 0.05 m.
         robot: Who shall stand on it.
-        seed: Seed of random roughness.
+        seed: Seed of random roughness and of blocks.
 
     Raises:
         EquipoiseError: If there is no such terrain, or a figure or file is bad.
@@ -83,7 +91,7 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
             f"the choices are: {'; '.join(CHOICES.values())} (for example {EXAMPLES})"
         )
     numbers = _numbers(rest, text) if colon else []
-    most = {"flat": 0, "slope": 2, "stairs": 4, "rough": 2}[name]
+    most = {"flat": 0, "slope": 2, "stairs": 4, "rough": 2, "blocks": 3}[name]
     if len(numbers) > most:
         raise EquipoiseError(
             f"terrain '{text}': too many numbers, '{name}' takes "
@@ -96,6 +104,8 @@ def terrain_named(text: str, robot: Robot, seed: int = 0) -> Terrain:
         return _stairs(numbers, robot)
     if name == "rough":
         return _rough(numbers, robot, seed)
+    if name == "blocks":
+        return _blocks(numbers, robot, seed)
     return Flat()
 
 
@@ -127,6 +137,14 @@ def _rough(numbers: list[float], robot: Robot, seed: int) -> HeightField:
     amplitude, wavelength = numbers + usual[len(numbers) :]
     reach = float(np.hypot(*feet.T).max(initial=0.0)) + 0.1 * sole
     return rough(amplitude, seed, wavelength, reach, EXTENT_PER_LEG * leg)
+
+
+def _blocks(numbers: list[float], robot: Robot, seed: int) -> Blocks:
+    leg, sole, feet = _sizes(robot)
+    usual = [STEP_PER_LEG * leg, DEFAULT_TILT, BLOCK_PER_SOLE * sole]
+    step, tilt, size = numbers + usual[len(numbers) :]
+    reach = float(np.hypot(*feet.T).max(initial=0.0)) + 0.1 * sole
+    return blocks(step, seed, math.radians(tilt), size, reach, EXTENT_PER_LEG * leg)
 
 
 def _sizes(robot: Robot) -> tuple[float, float, Array]:

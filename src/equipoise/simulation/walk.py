@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
+from equipoise.balance.whole_body.arms import Arms
 from equipoise.control.blocks import Controller
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
@@ -16,6 +17,7 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
 from equipoise.simulation.closed_loop import WALK_PERIOD, closed_loop
 from equipoise.simulation.feedback import Feedback
+from equipoise.simulation.needed_friction import friction_warning
 from equipoise.simulation.simulate import EngineName, simulate
 from equipoise.simulation.summary import RunSummary
 from equipoise.simulation.trials import trial_world
@@ -41,6 +43,7 @@ def walk(
     controller: Controller[Any] | None = None,
     pushes: Sequence[Push] = (),
     actuators: Actuators = "servo",
+    arms: Arms | None = None,
     model: Robot | None = None,
     engine: EngineName = "native",
     dt: float = 1e-3,
@@ -70,6 +73,10 @@ def walk(
             ``"torque"``: joints that are told torques, with the same limits
             (:func:`~equipoise.simulation.feedback.whole_body_feedback`); ``"ideal"``:
             joints follow exactly, whatever torque that takes.
+        arms: What the arms do while joints are told torques: ``"still"`` holds them,
+            ``"yaw"`` lets them suppress the yaw moment of the feet; they keep to their
+            posture loosely unless given. Joints that the motion moves
+            (:attr:`~equipoise.gait.motion.Motion.arms`) follow it in any case.
         model: The robot as planner, feed-forward and feedback know it; as it is unless
             given.
         engine: Which engine.
@@ -111,8 +118,13 @@ def walk(
         dt=dt,
         plan=plan,
         on_toes=max(numbers.heel_off, numbers.toe_first) > 0.0,
+        arms=arms,
+        moving=() if plan.arms is None else plan.arms.joints,
     )
-    circumstances = Circumstances(world, ground, known, loop)
+    slippery = friction_warning(world, plan)
+    if slippery is not None:
+        loop = replace(loop, notices=(*loop.notices, slippery))
+    circumstances = Circumstances(world, ground, known, loop, arms)
 
     def assess(run: Run, summary: RunSummary) -> WalkSummary:
         return assess_walk(circumstances, plan, run, summary)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.balance.whole_body.arms import Arms
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import GaitParameters
 from equipoise.kinematics.leg_freedom import SIDES, leg_freedom
@@ -34,7 +35,13 @@ from equipoise.simulation.executed_plan import (
 )
 from equipoise.simulation.falling import com_height
 from equipoise.simulation.feedback import Knowledge
-from equipoise.simulation.footfalls import Footfall, footfalls, zmp_tracking
+from equipoise.simulation.footfalls import (
+    Footfall,
+    footfalls,
+    yaw_moment_rms,
+    zmp_tracking,
+)
+from equipoise.simulation.hands import hand_tracking
 from equipoise.simulation.summary import (
     Check,
     RunSummary,
@@ -53,6 +60,10 @@ HEADING = 5.0
 # Fraction of the time in which the ZMP is outside the support polygon.
 ZMP_OUTSIDE = 0.05
 SEEN = "from the stance foot"
+ARMS: dict[Arms, str] = {
+    "still": "held still",
+    "yaw": "swinging against the yaw moment",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +94,14 @@ class WalkSummary(TrialSummary):
             planned support polygon.
         zmp_inside_feet_fraction: The same for the polygon of the soles that were meant
             to carry, where they truly were.
+        zmp_5mm_inside_fraction: Fraction of single support with the measured ZMP at
+            least 5 mm inside that polygon; None without single support.
+        yaw_moment_rms_nm: RMS of the moment of the ground on the stance foot about the
+            vertical through the middle of its sole, in single support [Nm], or None.
+        arms: What the arms do, in words.
+        hand_error_m: RMS and largest distance of the hand from where the motion of its
+            arm wants it [m]; None if no arm has a motion of its own.
+        hand_way_m: How far that motion takes the hand from its start [m], or None.
         odometry_drift_m: Horizontal distance of the estimated base from the true one
             at the end, None without an estimator [m].
         drift_over_distance_fraction: The same over the distance walked.
@@ -107,6 +126,11 @@ class WalkSummary(TrialSummary):
     zmp_error_from_stance_m: dict[str, float] | None
     zmp_inside_fraction: float
     zmp_inside_feet_fraction: float
+    zmp_5mm_inside_fraction: float | None
+    yaw_moment_rms_nm: float | None
+    arms: str
+    hand_error_m: dict[str, float] | None
+    hand_way_m: float | None
     odometry_drift_m: float | None
     drift_over_distance_fraction: float | None
     estimator: dict[str, float] | None
@@ -124,12 +148,21 @@ class Circumstances(NamedTuple):
         ground: The ground as the gait knew it.
         model: The robot as planner and feedback knew it.
         loop: How it was controlled.
+        arms: What the arms did, None where they kept to their posture.
     """
 
     world: World
     ground: Terrain
     model: Robot
     loop: ClosedLoop
+    arms: Arms | None = None
+
+    def arms_of(self, motion: Motion) -> str:
+        """Return what the arms do, in words."""
+        words = [] if motion.arms is None else [motion.arms.origin]
+        if self.arms is not None:
+            words.append(ARMS[self.arms])
+        return ", ".join(words) or "in their posture"
 
     def on(self) -> str:
         """Return the ground in words, and whether it was planned for."""
@@ -220,6 +253,7 @@ def assess_walk(
     freedoms = leg_freedom(motion.robot).values()
     said = [text for freedom in freedoms for text in freedom.describe()]
     results["notices"] = (*results["notices"], *loop.said(), *said)
+    hand = hand_tracking(run, motion, until)
     solution = motion.solution
     off_plan = np.linalg.norm(motion.zmp - motion.zmp_planned, axis=1)
     return WalkSummary(
@@ -239,6 +273,11 @@ def assess_walk(
         zmp_error_from_stance_m=zmp_from_stance.error,
         zmp_inside_fraction=zmp.inside,
         zmp_inside_feet_fraction=zmp_from_stance.inside,
+        zmp_5mm_inside_fraction=zmp_from_stance.well_inside,
+        yaw_moment_rms_nm=yaw_moment_rms(run, motion.gait),
+        arms=circumstances.arms_of(motion),
+        hand_error_m=None if hand is None else hand.error,
+        hand_way_m=None if hand is None else hand.way,
         footfalls=steps,
         solver={
             "com_error_m": float(solution.com_error.max()),

@@ -46,11 +46,14 @@ from equipoise.control.blocks import Controller
 from equipoise.control.signals import Command, State, Target
 from equipoise.errors import EquipoiseError
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 
 # What a tick may have to give up: contacts that stay strictly, limits of position and
 # speed, or all of it, where torques are zero.
 GIVEN_UP = ("contacts", "limits", "all")
+# Dry friction is nearly all there at twice this speed [rad/s or m/s].
+DRY_FRICTION_SPEED = 0.1
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class WholeBodyGains:
         com_weight: Weight of the CoM [per (m/s²)²].
         torso_weight: Weight of the torso [per (rad/s²)²].
         posture_weight: Weight of the joints [per (rad/s²)²].
+        follow_weight: The same of joints that follow their targets closely.
+        loose_weight: The same of joints that other tasks may move.
         torque: Part of the torque limits that is used.
         limit_periods: Control periods in which a speed beyond its limit is brought
             back.
@@ -80,6 +85,8 @@ class WholeBodyGains:
     com_weight: float = 10.0
     torso_weight: float = 1.0
     posture_weight: float = 0.01
+    follow_weight: float = 1.0
+    loose_weight: float = 0.001
     torque: float = 0.98
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
@@ -93,11 +100,22 @@ class Joints:
         torque: Largest torques [Nm or N], shape (nv - 6,).
         rotor_inertia: Rotor inertias seen at the joints [kg m² or kg].
         motion: Where the joints may be, and how fast.
+        viscous_friction: Viscous friction [Nm s/rad or N s/m]; none unless given.
+        coulomb_friction: Coulomb friction [Nm or N]; none unless given.
     """
 
     torque: Array
     rotor_inertia: Array
     motion: JointRange
+    viscous_friction: Array | float = 0.0
+    coulomb_friction: Array | float = 0.0
+
+    def friction(self, velocity: Array) -> Array:
+        """Return the torques that friction takes at joint velocities."""
+        dry = np.tanh(velocity / DRY_FRICTION_SPEED)
+        return np.asarray(
+            self.viscous_friction * velocity + self.coulomb_friction * dry
+        )
 
 
 class WholeBodyController(Controller[State]):
@@ -109,6 +127,8 @@ class WholeBodyController(Controller[State]):
         joints: What its actuators can do.
         gains: Its numbers.
         tasks: Tasks beside those of balance.
+        follow: Joints that follow their targets closely, as those of a hand that waves.
+        loose: Joints that other tasks may move, as those of arms that swing.
         solver: Any that ``qpsolvers`` knows.
 
     Attributes:
@@ -132,6 +152,8 @@ class WholeBodyController(Controller[State]):
         gains: WholeBodyGains | None = None,
         *,
         tasks: Sequence[Task] = (),
+        follow: Sequence[str] = (),
+        loose: Sequence[str] = (),
         solver: str = "daqp",
     ) -> None:
         self.robot, self.period, self.solver = robot, period, solver
@@ -150,9 +172,11 @@ class WholeBodyController(Controller[State]):
             (gains.torso * rate) ** 2,
             directions=(3, 4, 5),
         )
-        self.posture_task = PostureTask(
-            gains.posture_weight, (gains.posture * rate) ** 2
-        )
+        weights = np.full(len(joints.torque), gains.posture_weight)
+        weights[[degree_of(robot, name) for name in loose]] = gains.loose_weight
+        self._follow = [degree_of(robot, name) for name in follow]
+        weights[self._follow] = gains.follow_weight
+        self.posture_task = PostureTask(weights, (gains.posture * rate) ** 2)
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
         self.applied_forces: dict[str, Array] = {}
@@ -162,6 +186,7 @@ class WholeBodyController(Controller[State]):
         self.problem: Problem | None = None
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
+        self._wanted_velocity: Array | None = None
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def reset(self, start: State) -> None:
@@ -170,7 +195,7 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             self.steps.reset()
         self._handover.reset()
-        self._near = self.problem = self.solution = None
+        self._near = self.problem = self.solution = self._wanted_velocity = None
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def control(self, known: State, target: Target) -> Command:
@@ -200,6 +225,7 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             target = self.steps.adjust(known, target)
         assert target.torso is not None
+        self._add_friction(target)
         for frame, force in self.applied_forces.items():
             jacobian = dynamics.jacobian(dynamics.frame(frame))
             dynamics.bias_force -= force @ jacobian[:3]
@@ -208,6 +234,7 @@ class WholeBodyController(Controller[State]):
         self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
         self.posture_task.position = target.position
         self.posture_task.velocity = target.velocity
+        self.posture_task.acceleration = self._joint_acceleration(target)
         velocity = known.v[BASE_DOF:]
         least, most = self.joints.motion.acceleration_bounds(
             dynamics.joint_positions, velocity, gains.limit_periods * self.period
@@ -248,6 +275,24 @@ class WholeBodyController(Controller[State]):
         stiffness = np.array([k * omega**2, k * omega**2, vertical**2])
         damping = np.array([(1.0 + k) * omega, (1.0 + k) * omega, 2.0 * vertical])
         return np.asarray(acceleration + damping * slower + stiffness * error)
+
+    def _joint_acceleration(self, target: Target) -> Array:
+        """Return the accelerations of the targets of joints that follow closely."""
+        before, self._wanted_velocity = self._wanted_velocity, target.velocity
+        acceleration = np.zeros(len(target.velocity))
+        if self._follow and before is not None:
+            change = (target.velocity - before)[self._follow]
+            acceleration[self._follow] = change / self.period
+        return acceleration
+
+    def _add_friction(self, target: Target) -> None:
+        """Add the friction of joints that follow closely, at the speeds wanted.
+
+        Measured speeds would feed back.
+        """
+        if self._follow:
+            taken = self.joints.friction(target.velocity)[self._follow]
+            self.dynamics.bias_force[BASE_DOF:][self._follow] += taken
 
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""

@@ -64,14 +64,14 @@ class FootGains:
         sure: Time for which contact must be felt [s].
     """
 
-    swing: float = 6.5
+    swing: float = 5.0
     swing_weight: float = 10.0
-    contact: float = 13.0
+    contact: float = 6.0
     friction: float = 0.6
     sole: float = 0.9
     shift: float = 33.0
     relax: float = 4.0
-    lowering: float = 0.08
+    lowering: float = 0.16
     lowest: float = 0.05
     loading: float = 0.05
     unloading: float = 0.02
