@@ -9,7 +9,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.balance.whole_body.foothold import StepGains
-from equipoise.balance.whole_body.step_plan import SteppingInPlace, turned
+from equipoise.balance.whole_body.step_plan import SteppingInPlace
+from equipoise.balance.whole_body.step_targets import turned
 from equipoise.gait.standing import standing_reference
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -103,40 +103,3 @@ class SteppingInPlace:
             )
             self._made[key] = PlanInPlace(gait, table)
         return self._made[key]
-
-
-def turned(target: Target, angle: float) -> Target:
-    """Return a target turned about the world's z.
-
-    Args:
-        target: With CoM, ZMP, DCM, soles and torso.
-        angle: [rad].
-    """
-    c, s = math.cos(angle), math.sin(angle)
-    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    pose = np.eye(4)
-    pose[:3, :3] = turn
-    assert target.soles is not None
-    assert target.sole_twists is not None
-    assert target.sole_accelerations is not None
-
-    def vector(values: Array | None) -> Array | None:
-        return None if values is None else turn @ values
-
-    def twist(values: Array) -> Array:
-        return np.concatenate((turn @ values[:3], turn @ values[3:]))
-
-    return replace(
-        target,
-        com=vector(target.com),
-        com_velocity=vector(target.com_velocity),
-        com_acceleration=vector(target.com_acceleration),
-        dcm=vector(target.dcm),
-        zmp=vector(target.zmp),
-        soles={side: pose @ sole for side, sole in target.soles.items()},
-        sole_twists={side: twist(x) for side, x in target.sole_twists.items()},
-        sole_accelerations={
-            side: twist(x) for side, x in target.sole_accelerations.items()
-        },
-        torso=vector(target.torso),
-    )

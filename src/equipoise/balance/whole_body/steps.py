@@ -25,7 +25,14 @@ from equipoise.balance.whole_body.foothold import (
     StepGains,
     choose_foothold,
 )
-from equipoise.balance.whole_body.step_plan import STEPS, SteppingInPlace, turned
+from equipoise.balance.whole_body.step_plan import STEPS, SteppingInPlace
+from equipoise.balance.whole_body.step_targets import (
+    omega_of,
+    turned,
+    with_dcm,
+    with_lowered_foot,
+    with_swing_foot,
+)
 from equipoise.control.signals import Target
 from equipoise.gait.com_plan import leg_reaches
 from equipoise.gait.gait import Gait
@@ -33,9 +40,9 @@ from equipoise.gait.parameters import Phase
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.support import polygon_margin
 from equipoise.robot.anatomy.geometry import convex_hull
-from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Side
 
 # Peak over mean speed of a foot that moves along a cubic.
 PEAK_SPEED = 1.5
@@ -44,6 +51,8 @@ PEAK_SPEED = 1.5
 RISE = 0.1
 # A swing is over if the foot is on the ground after this part of it.
 AIRBORNE = 0.4
+# How far a foot is lowered at most to find the ground, over the leg's length.
+DEEPEST = 0.1
 # How fast a plan's swing may pass, and how slowly.
 FASTEST, SLOWEST = 4.0, 0.5
 
@@ -233,7 +242,7 @@ class RecoverySteps:
     def _off(self, known: Estimate, target: Target, least: float) -> bool:
         """Return whether the DCM is farther off than a fraction of the leg."""
         assert target.dcm is not None
-        error = known.dcm(_omega(target)) - target.dcm[:2] - self.feet.shift[:2]
+        error = known.dcm(omega_of(target)) - target.dcm[:2] - self.feet.shift[:2]
         return float(np.linalg.norm(error)) > least * self.feet.length
 
     def _lost(self, known: Estimate, target: Target) -> bool:
@@ -244,7 +253,7 @@ class RecoverySteps:
             half = self.gains.edge * self._half[foot]
             box = self._middle[foot] + half * CORNERS
             soles.append(place[:2] + box @ rotation[:2, :2].T)
-        ahead = known.dcm(_omega(target))
+        ahead = known.dcm(omega_of(target))
         hull = convex_hull(np.concatenate(soles))
         return bool(polygon_margin(hull, ahead[None])[0] < 0.0)
 
@@ -304,7 +313,7 @@ class RecoverySteps:
         tall = target.com[2] + reach.hip_from_com[2]
         return Step(
             1.0 if swing == 0 else -1.0,
-            _omega(target),
+            omega_of(target),
             (known.com[:2] + known.com_offset - origin) @ axes,
             known.com_velocity[:2] @ axes,
             (target.zmp[:2] + shift[:2] - origin) @ axes,
@@ -357,8 +366,18 @@ class RecoverySteps:
         ahead = 0.0 if late else min(rate * self.period, rest - 1.2 * self.period)
         self._offset += ahead - self.period
         self._move(goal.shift, left)
-        wanted = self._changed(plan, swing, rate, late)
-        return self._with_dcm(wanted, known, goal.dcm, left), goal.lower
+        wanted = with_swing_foot(plan, SIDES[swing], rate, self._moved)
+        if late:
+            wanted = self._lowered_foot(wanted, SIDES[swing])
+        here = known.com[:2] + known.com_offset
+        return with_dcm(wanted, here, self.feet.shift[:2], goal.dcm, left), goal.lower
+
+    def _lowered_foot(self, target: Target, side: Side) -> Target:
+        """Return a target whose swing foot looks for the ground."""
+        speed = self.gains.lowering * self.feet.length * self.feet.rate
+        self._dropped += speed * self.period
+        depth = min(self._dropped, DEEPEST * self.feet.length)
+        return with_lowered_foot(target, side, depth, speed)
 
     def _follow(self, known: Estimate, plan: Target, foot: int) -> None:
         """See the plan from one foot from now on."""
@@ -397,63 +416,6 @@ class RecoverySteps:
             [place + dt * speed + 0.5 * dt**2 * rate, speed + dt * rate, rate]
         )
 
-    def _changed(self, plan: Target, swing: int, rate: float, late: bool) -> Target:
-        """Return a plan with the swing foot off it, and faster or slower."""
-        assert plan.soles is not None
-        assert plan.sole_twists is not None
-        assert plan.sole_accelerations is not None
-        side = SIDES[swing]
-        sole = np.array(plan.soles[side])
-        twist = rate * plan.sole_twists[side]
-        acceleration = rate**2 * plan.sole_accelerations[side]
-        sole[:2, 3] += self._moved[0]
-        twist[:2] += self._moved[1]
-        acceleration[:2] += self._moved[2]
-        if late:
-            speed = self.gains.lowering * self.feet.length * self.feet.rate
-            self._dropped += speed * self.period
-            sole[2, 3] -= min(self._dropped, 0.1 * self.feet.length)
-            twist[2] -= speed
-        return replace(
-            plan,
-            velocity=rate * plan.velocity,
-            soles={**plan.soles, side: sole},
-            sole_twists={**plan.sole_twists, side: twist},
-            sole_accelerations={**plan.sole_accelerations, side: acceleration},
-            support="both" if late else plan.support,
-        )
-
-    def _with_dcm(
-        self, plan: Target, known: Estimate, at_end: Array, left: float
-    ) -> Target:
-        """Return a plan whose DCM arrives at a point when the foot comes down.
-
-        The CoM may be anywhere: with it where it is measured, what feeds it back feeds
-        back the DCM alone.
-        """
-        assert plan.com is not None
-        assert plan.zmp is not None
-        assert plan.dcm is not None
-        assert plan.com_velocity is not None
-        assert plan.com_acceleration is not None
-        omega, shift = _omega(plan), self.feet.shift[:2]
-        zmp = plan.zmp[:2] + shift
-        dcm = zmp + (at_end - zmp) * math.exp(-omega * left)
-        here = known.com[:2] + known.com_offset
-
-        def horizontally(values: Array, others: Array) -> Array:
-            return np.array([*others, values[2]])
-
-        return replace(
-            plan,
-            com=horizontally(plan.com, here - shift),
-            com_velocity=horizontally(plan.com_velocity, omega * (dcm - here)),
-            com_acceleration=horizontally(
-                plan.com_acceleration, omega**2 * (here - zmp)
-            ),
-            dcm=horizontally(plan.dcm, dcm - shift),
-        )
-
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
@@ -462,12 +424,6 @@ def _at_rest(target: Target) -> bool:
     """Return whether a target is to stand still on both feet."""
     moves = target.com_velocity is None or bool(target.com_velocity.any())
     return target.support == "both" and not moves
-
-
-def _omega(target: Target) -> float:
-    assert target.com is not None
-    assert target.zmp is not None
-    return math.sqrt(STANDARD_GRAVITY / float(target.com[2] - target.zmp[2]))
 
 
 def _swing_foot(phase: Phase) -> int:
