@@ -50,6 +50,7 @@ class FootGains:
 
     Attributes:
         swing: Rate at which swing feet follow their plan.
+        hasty_swing: The same of feet whose foothold was changed.
         swing_weight: Weight of swing feet [per (m/s²)² and (rad/s²)²].
         contact: Rate at which a foot that carries is stopped.
         friction: Largest tangential over normal force that is used.
@@ -65,6 +66,7 @@ class FootGains:
     """
 
     swing: float = 5.0
+    hasty_swing: float = 8.0
     swing_weight: float = 10.0
     contact: float = 6.0
     friction: float = 0.6
@@ -115,6 +117,7 @@ class Feet:
         shift: How far the plan is shifted with the feet that carry [m], shape (3,).
         lead: The foot with which alone it is shifted, where both carry; by the load
             that each is meant to carry if None.
+        hasty: Whether the swing foot goes where it was not planned to.
     """
 
     def __init__(
@@ -147,6 +150,7 @@ class Feet:
             foot.reset()
         self.shift = np.zeros(3)
         self.lead: int | None = None
+        self.hasty = False
         self._new = True
 
     @property
@@ -259,6 +263,9 @@ class Feet:
     def _swing(self, foot: Foot, sole: Array, twist: Array, rate: Array) -> None:
         gains, task = self.gains, foot.task
         foot.away = foot.away * max(1.0 - self.period * self.rate * gains.relax, 0.0)
+        swing = gains.hasty_swing if self.hasty else gains.swing
+        task.stiffness = (swing * self.rate) ** 2
+        task.damping = 2.0 * swing * self.rate
         task.pose = np.array(sole)
         task.pose[:3, 3] += self.shift + foot.away
         task.velocity, task.acceleration = np.array(twist), np.array(rate)

@@ -166,6 +166,7 @@ class RecoverySteps:
         """
         now = known.time + self.period
         wanted, lower = self._wanted(known, target, now)
+        self.feet.hasty = self._changes
         rate = self.gains.lower_rate * self.feet.rate * self.period
         rate *= 1.0 if lower > self._lowered else RISE
         self._lowered += min(rate, 1.0) * (lower - self._lowered)
