@@ -51,6 +51,7 @@ class FootGains:
     Attributes:
         swing: Rate at which swing feet follow their plan.
         hasty_swing: The same of feet whose foothold was changed.
+        hasty_contact: Rate at which a foot that carries is stopped in such a step.
         swing_weight: Weight of swing feet [per (m/s²)² and (rad/s²)²].
         contact: Rate at which a foot that carries is stopped.
         friction: Largest tangential over normal force that is used.
@@ -67,6 +68,7 @@ class FootGains:
 
     swing: float = 5.0
     hasty_swing: float = 8.0
+    hasty_contact: float = 13.0
     swing_weight: float = 10.0
     contact: float = 6.0
     friction: float = 0.6
@@ -192,6 +194,8 @@ class Feet:
                 foot.away = measured[number] - planned[number] - self.shift
                 foot.lowered = 0.0
             self._load(foot)
+            stop = self.gains.hasty_contact if self.hasty else self.gains.contact
+            foot.contact.damping = stop * self.rate
             if not foot.state.carries:
                 side = SIDES[number]
                 self._swing(foot, soles[side], twists[side], rates[side])

@@ -166,7 +166,7 @@ class RecoverySteps:
         """
         now = known.time + self.period
         wanted, lower = self._wanted(known, target, now)
-        self.feet.hasty = self._changes
+        self.feet.hasty = self.changed
         rate = self.gains.lower_rate * self.feet.rate * self.period
         rate *= 1.0 if lower > self._lowered else RISE
         self._lowered += min(rate, 1.0) * (lower - self._lowered)
@@ -182,11 +182,11 @@ class RecoverySteps:
         stands = self._plan is None
         if stands and not _at_rest(target):
             return target, 0.0
-        if not stands and not self._from_standing:
+        if not stands:
             phase = self._phase(now + self._offset)
             stands = phase.step > 0 and phase.kind in ("stop", "hold")
         if stands:
-            stance = target if self._offset == 0.0 else self._at(now)
+            stance = self._at(now) if self.changed else target
             if not self._lost(known, stance):
                 return stance, 0.0
             self._begin(known, stance, now)
