@@ -181,7 +181,7 @@ def test_ideal_joints_are_nearer_to_the_plan() -> None:
     for summary, kind in ((servo, "servo"), (ideal, "ideal")):
         assert summary["actuators"]["kind"] == kind
         assert f"with {kind} actuators, open loop" in summary["sentence"]
-    with pytest.raises(eq.EquipoiseError, match="servo or ideal"):
+    with pytest.raises(eq.EquipoiseError, match="servo, torque or ideal"):
         walk(motion.robot, motion, actuators="magic")  # type: ignore[arg-type]
 
 

@@ -12,6 +12,8 @@ from equipoise.balance.whole_body.foothold import StepGains
 from equipoise.balance.whole_body.step_plan import SteppingInPlace
 from equipoise.balance.whole_body.step_targets import turned
 from equipoise.gait.standing import standing_reference
+from equipoise.simulation.trials import trial_world
+from equipoise.simulation.world import horizontal_push
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +67,14 @@ def test_targets_turn_with_the_robot(humanoid: eq.Robot) -> None:
         apart[1], apart[0]
     )
     assert angle == pytest.approx(0.7)
+
+
+def test_a_walk_goes_on_after_a_push(humanoid: eq.Robot) -> None:
+    """A push that torques alone cannot take changes footsteps, and is said."""
+    motion = eq.solve(humanoid, eq.fit_walk(humanoid, 4))
+    second = [phase for phase in motion.gait.phases if phase.kind == "swing"][1]
+    push = horizontal_push(humanoid, 0.4 * humanoid.mass, 0.0, second.start)
+    world = trial_world(humanoid, None, "torque", pushes=(push,))
+    results = eq.walk(world, motion).summary
+    assert results["fell_at_s"] is None
+    assert any("footsteps were changed" in text for text in results["notices"])

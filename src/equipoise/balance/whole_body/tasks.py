@@ -84,10 +84,10 @@ class Task(ABC):
         """Return J and b of J a = b, the acceleration that it asks for."""
         jacobian = self.jacobian(dynamics)
         asked = self.wanted_acceleration() - self.drift(dynamics)
-        if self.damping:
+        if isinstance(self.damping, np.ndarray) or self.damping:
             slower = self.wanted_velocity() - jacobian.dot(dynamics.v)
             asked += self.damping * slower
-        if self.stiffness:
+        if isinstance(self.stiffness, np.ndarray) or self.stiffness:
             asked += self.stiffness * self.error(dynamics)
         return jacobian, asked
 
