@@ -220,3 +220,11 @@ def test_it_walks_by_velocity_on_an_unknown_floor() -> None:
     assert results["estimator"]["com_rms_m"] <= ESTIMATED_COM
     assert "(planned: flat ground)" in results["sentence"]
     assert results["drift_over_distance_fraction"] < 0.05
+
+
+def test_torques_need_feedback() -> None:
+    """Joints that are told torques do not hold a robot by themselves."""
+    robot = eq.load("humanoid")
+    motion = eq.solve(robot, eq.fit_walk(robot, 2))
+    with pytest.raises(eq.EquipoiseError, match="need feedback"):
+        eq.walk(robot, motion, actuators="torque", feedback=False)

@@ -280,8 +280,8 @@ class Walk(GaitOptions, RunOptions):
 
     def _mode(self) -> Mode:
         """Return the mode of the joints."""
-        if not self.torque:
-            return "position" if self.actuators == "ideal" else self.actuators
+        if not self.torque and self.actuators != "torque":
+            return "position" if self.actuators == "ideal" else "servo"
         if self.actuators == "ideal" or self.open_loop:
             other = "--open-loop" if self.open_loop else "--actuators ideal"
             raise EquipoiseError(f"--torque is for feedback: not with {other}")

@@ -111,11 +111,19 @@ def closed_loop(
         )
     servos = bool((world.actuation.mode == MODES.index("servo")).any())
     ours = feedback is True and servos and not given
+    if world.actuation.by_torque and feedback is False and not given:
+        raise EquipoiseError(
+            "joints that are told torques need feedback, or a controller of yours"
+        )
     if given and isinstance(feedback, Feedback):
         raise EquipoiseError(f"give {next(iter(given))} or feedback, not both")
     if true_state and not ours:
         what = "feedback=True" if servos else "servo actuators"
         raise EquipoiseError(f"true_state is for feedback of ours: {what}")
+    if ours and on_toes and torques:
+        raise EquipoiseError(
+            "heels rise in this walk; whole-body torques are for feet that stand flat"
+        )
     if ours and on_toes and not true_state:
         return ClosedLoop({}, notices=(FLAT_FEET,))
     closed = feedback if isinstance(feedback, Feedback) else None
