@@ -57,18 +57,18 @@ class Dynamics:
     def __init__(self, robot: Robot, rotor_inertia: ArrayLike | None = None) -> None:
         self.robot = robot
         self.model = model = robot.model.copy()
+        self._frames: dict[str, int] = {}
         for side, (body, pose) in sole_placements(robot).items():
             frame = pin.Frame(
                 sole_frame(side), body, pin.SE3(pose), pin.FrameType.OP_FRAME
             )
-            model.addFrame(frame, False)
+            self._frames[sole_frame(side)] = model.addFrame(frame, False)
         armature = np.array(model.armature)
         if rotor_inertia is not None:
             armature[BASE_DOF:] = rotor_inertia
         model.armature = armature
         self.data = model.createData()
         nv = model.nv
-        self._frames: dict[str, int] = {}
         # a number for each joint, none of them a circle or a ball
         self._plain = robot.nq - 7 == nv - BASE_DOF
         self._per_mass = 1.0 / robot.mass
@@ -130,11 +130,8 @@ class Dynamics:
         """
         found = self._frames.get(name)
         if found is None:
-            if self.model.existFrame(name):
-                found = self.model.getFrameId(name)
-            else:
-                found = self.robot.frame_id(name)
-            self._frames[name] = found
+            # its frames come first in the model; links and joints may share names
+            found = self._frames[name] = self.robot.frame_id(name)
         return found
 
     def add_frame(self, name: str, link: str, position_in_link: ArrayLike) -> None:
@@ -143,12 +140,12 @@ class Dynamics:
         Raises:
             NameNotFoundError: If the robot has no such link.
         """
-        if self.model.existFrame(name):
+        if name in self._frames or self.model.existFrame(name):
             return
         carrier = self.model.frames[self.frame(link)]
         place = carrier.placement * pin.SE3(np.eye(3), np.asarray(position_in_link))
         frame = pin.Frame(name, carrier.parentJoint, place, pin.FrameType.OP_FRAME)
-        self.model.addFrame(frame, False)
+        self._frames[name] = self.model.addFrame(frame, False)
         self.data = self.model.createData()
         self.update(self.q, self.v)
 
