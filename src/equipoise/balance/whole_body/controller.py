@@ -13,7 +13,6 @@ inverse_dynamics`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +34,7 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     solve_qp,
 )
 from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.step_targets import omega_of
 from equipoise.balance.whole_body.steps import RecoverySteps
 from equipoise.balance.whole_body.tasks import (
     ComTask,
@@ -261,13 +261,11 @@ class WholeBodyController(Controller[State]):
     def _com_acceleration(self, known: Estimate, target: Target, shift: Array) -> Array:
         """Return the CoM acceleration that is wanted, Eq. (54) of [Sariyildiz2015]."""
         com, velocity = target.com, target.com_velocity
-        acceleration, zmp = target.com_acceleration, target.zmp
+        acceleration = target.com_acceleration
         assert com is not None
         assert velocity is not None
         assert acceleration is not None
-        assert zmp is not None
-        height = com[2] - zmp[2]
-        omega = math.sqrt(STANDARD_GRAVITY / height)
+        omega = omega_of(target)
         error = com + shift - known.com
         error[:2] -= known.com_offset
         slower = velocity - known.com_velocity

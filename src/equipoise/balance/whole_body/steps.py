@@ -155,7 +155,12 @@ class RecoverySteps:
     @property
     def changed(self) -> bool:
         """Whether what is wanted is another than planned, or was at another time."""
-        return self._from_standing or self._offset != 0.0 or self._changes
+        return self._own_time or self._changes
+
+    @property
+    def _own_time(self) -> bool:
+        """Whether the plan is another than the walk, or at another time."""
+        return self._from_standing or self._offset != 0.0
 
     def adjust(self, known: Estimate, target: Target) -> Target:
         """Return what is wanted now.
@@ -223,9 +228,10 @@ class RecoverySteps:
         """Return what is wanted in double support; shorter if there is no time."""
         self._changes = False
         double = phase.kind == "double"
-        as_planned = not self._from_standing and self._offset == 0.0
-        wanted = target if as_planned else self._at(now)
-        if as_planned and not (double and self._off(known, target, self.gains.hurry)):
+        wanted = self._at(now) if self._own_time else target
+        if not self._own_time and not (
+            double and self._off(known, target, self.gains.hurry)
+        ):
             return target
         again = self._from_standing and double and phase.step == STEPS - 1
         if again and self._off(known, wanted, self.gains.settled):
@@ -295,6 +301,13 @@ class RecoverySteps:
             step, self.gains, feet.length, feet.rate, self.foot_speed
         )
 
+    def _stance_axes(self, known: Estimate, phase: Phase) -> tuple[Array, Array]:
+        """Return where the stance sole is from above, and its axes as columns."""
+        sole, rotation = self.feet.measured_sole(known, 1 - _swing_foot(phase))
+        turn = math.atan2(rotation[1, 0], rotation[0, 0])
+        c, s = math.cos(turn), math.sin(turn)
+        return sole[:2], np.array([[c, -s], [s, c]])
+
     def _describe(
         self, known: Estimate, target: Target, phase: Phase, time: float, shift: Array
     ) -> Step:
@@ -306,9 +319,7 @@ class RecoverySteps:
         assert end.dcm is not None
         assert target.zmp is not None
         assert target.com is not None
-        sole, rotation = self.feet.measured_sole(known, stance)
-        axes = _heading_axes(rotation)
-        origin = sole[:2]
+        origin, axes = self._stance_axes(known, phase)
         foothold = end.soles[side][:3, 3]
         reach = self._reaches[side]
         tall = target.com[2] + reach.hip_from_com[2]
@@ -335,14 +346,13 @@ class RecoverySteps:
     ) -> tuple[Target, float]:
         """Return what is wanted while a foot swings, and how much lower the CoM."""
         swing = _swing_foot(phase)
-        own = self._from_standing or self._offset != 0.0
-        plan = self._at(now) if own else target
+        plan = self._at(now) if self._own_time else target
         assert plan.soles is not None
         if phase.step != self._step:
             self._new_step()
             self._step, self._changes = phase.step, self._from_standing
             self.feet.lead = None
-            if own:
+            if self._own_time:
                 self._follow(known, plan, 1 - swing)
         self._swung += self.period
         time = now + self._offset
@@ -396,11 +406,10 @@ class RecoverySteps:
         time = now + self._offset
         step = self._describe(known, plan, phase, time, self.feet.shift)
         found = self._choose(step)
-        origin, rotation = self.feet.measured_sole(known, 1 - _swing_foot(phase))
-        axes = _heading_axes(rotation)
+        origin, axes = self._stance_axes(known, phase)
         goal = _Goal(
             axes @ (found.place - step.planned),
-            origin[:2] + axes @ (found.place + step.dcm_from_foothold),
+            origin + axes @ (found.place + step.dcm_from_foothold),
             now + found.time,
             found.lower,
         )
@@ -429,13 +438,6 @@ def _at_rest(target: Target) -> bool:
 
 def _swing_foot(phase: Phase) -> int:
     return 1 - SIDES.index(phase.support)
-
-
-def _heading_axes(rotation: Array) -> Array:
-    """Return the horizontal axes of a sole as columns, shape (2, 2)."""
-    turn = math.atan2(rotation[1, 0], rotation[0, 0])
-    c, s = math.cos(turn), math.sin(turn)
-    return np.array([[c, -s], [s, c]])
 
 
 def _wrapped(angle: float) -> float:
