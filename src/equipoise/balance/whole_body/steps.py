@@ -270,7 +270,6 @@ class RecoverySteps:
         headings = [math.atan2(r[1, 0], r[0, 0]) for _, r in measured]
         self._turn = headings[1] + 0.5 * _wrapped(headings[0] - headings[1])
         plans = self._in_place.plans(target)
-        goes_on = (self.gains.push_goes_on - 1.0) * known.com_velocity[:2]
         best: tuple[float, Plan, Phase, Array] | None = None
         for swing, plan in enumerate(plans):
             self._plan = plan
@@ -280,7 +279,8 @@ class RecoverySteps:
             assert start.soles is not None
             shift = measured[1 - swing][0] - start.soles[SIDES[1 - swing]][:3, 3]
             step = self._describe(known, start, first, first.start, shift)
-            step = step._replace(com_velocity=step.com_velocity + goes_on)
+            faster = self.gains.push_goes_on * step.com_velocity
+            step = step._replace(com_velocity=faster)
             cost = self._choose(step).cost
             if best is None or cost < best[0]:
                 best = cost, plan, first, shift
