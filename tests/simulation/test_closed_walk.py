@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,3 +229,16 @@ def test_torques_need_feedback() -> None:
     motion = eq.solve(robot, eq.fit_walk(robot, 2))
     with pytest.raises(eq.EquipoiseError, match="need feedback"):
         eq.walk(robot, motion, actuators="torque", feedback=False)
+
+
+def test_robots_that_are_told_torques_walk_by_them(tmp_path: Path) -> None:
+    """The file decides unless the user does, and says so in the sentence."""
+    path = tmp_path / "humanoid.xml"
+    eq.export_robot(eq.load("humanoid"), path)
+    robot = eq.load(path)
+    motion = eq.solve(robot, eq.fit_walk(robot, 2))
+    results = eq.walk(robot, motion).summary
+    assert results["achieved"], results["sentence"]
+    assert "with torque actuators, with sensors" in results["sentence"]
+    results = eq.walk(robot, motion, feedback=False).summary
+    assert "with servo actuators" in results["sentence"]

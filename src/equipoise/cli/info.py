@@ -55,6 +55,8 @@ def _print(facts: dict[str, Any], every_link: bool) -> None:
         f"mass {facts['mass_kg']:.3f} kg, {facts['joints']} joints, "
         f"{facts['dof']} degrees of freedom with the floating base"
     )
+    if facts["torque_controlled"]:
+        console.print("torque-controlled: the joints of its legs are told torques")
     console.print(f"centre of mass, standing: ({x:.4f}, {y:.4f}, {z:.4f}) m")
     _print_masses(console, facts["limbs"], facts["mass_kg"], "part")
     if every_link:

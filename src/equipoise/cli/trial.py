@@ -122,7 +122,7 @@ def run_trial(
     simulate: Callable[..., Run],
     *,
     seconds: float | None = None,
-    mode: Mode = "servo",
+    mode: Mode | None = "servo",
     beside: dict[str, Run] | None = None,
 ) -> int:
     """Load the robot, simulate it, print the table and write the folder.
@@ -133,7 +133,7 @@ def run_trial(
         simulate: Gets the world, and as keywords the robot as planner and
             feed-forward know it (model), engine, dt and progress.
         seconds: How long it takes, if that is known beforehand.
-        mode: Mode of the joints.
+        mode: Mode of the joints; None for that of the robot's file.
         beside: Runs by name that the report shows beside this one; filled by
             ``simulate``.
 

@@ -149,10 +149,12 @@ class Walk(GaitOptions, RunOptions):
     """Whole-body torque control: joints are told torques within the limits of the
     robot's file; short for --actuators torque."""
 
-    actuators: Literal["servo", "torque", "ideal"] = "servo"
+    actuators: Literal["servo", "torque", "ideal"] | None = None
     """servo: servos with feed-forward torques and the torque and speed limits of the
     robot's file; torque: joints that are told torques, with the same limits;
-    ideal: open loop, joints follow exactly, whatever torque it takes."""
+    ideal: open loop, joints follow exactly, whatever torque it takes. Default: torque
+    if the robot's file says that its joints are told torques (MJCF motors, effort
+    interfaces of URDF, command = "torque" in TOML), else servo."""
 
     arms: Literal["still", "yaw"] | None = None
     """What the arms do with --torque: still holds them; yaw lets them swing so that
@@ -211,10 +213,9 @@ class Walk(GaitOptions, RunOptions):
         from equipoise.simulation.needed_friction import friction_warning
         from equipoise.simulation.walk import walk
 
-        if self.arms is not None and self._mode() != "torque":
-            raise EquipoiseError(f"--arms {self.arms} is for --torque")
-
         def simulate(world: World, model: Robot, **how: Any) -> Run:
+            if self.arms is not None and not world.actuation.by_torque:
+                raise EquipoiseError(f"--arms {self.arms} is for --torque")
             # at least so long: to plan many steps takes long itself
             refuse_long_run(self, SHORTEST_STEP * (self.steps or 0), model.model.nv)
             motion = self.plan(model, world.terrain)
@@ -278,8 +279,10 @@ class Walk(GaitOptions, RunOptions):
 
         return run_trial(self, "walk", simulate, seconds=seconds, mode=self._mode())
 
-    def _mode(self) -> Mode:
-        """Return the mode of the joints."""
+    def _mode(self) -> Mode | None:
+        """Return the mode of the joints, None for that of the robot's file."""
+        if not self.torque and self.actuators is None:
+            return "servo" if self.open_loop else None
         if not self.torque and self.actuators != "torque":
             return "position" if self.actuators == "ideal" else "servo"
         if self.actuators == "ideal" or self.open_loop:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -38,7 +39,7 @@ from equipoise.robot.formats.settings import (
     Settings,
 )
 from equipoise.robot.model import MISSING_LEG, NO_LEGS, Robot
-from equipoise.robot.parts import Actuator, Side, Sole
+from equipoise.robot.parts import NOT_GIVEN, Actuator, Side, Sole
 from equipoise.robot.pinocchio_model import build_model, moving_joint_id
 
 # Posture names in MJCF keyframes and settings that mean standing.
@@ -46,7 +47,7 @@ STANDING_NAMES = ("standing", "stand", "home")
 LEVEL_TILT = 1e-3  # rad
 LEVEL_HEIGHT = 1e-3  # m
 # Where an actuator parameter came from.
-NOT_GIVEN, ROBOT_FILE = "not given", "robot file"
+ROBOT_FILE = "robot file"
 
 
 def assemble(
@@ -345,11 +346,12 @@ def find_actuators(
 
 def _actuator(joint: Joint, layers: tuple[JointSettings, ...]) -> Actuator:
     file_keys = ("armature", "damping", "friction", "effort_limit", "velocity_limit")
-    parameters: dict[str, float] = {
+    parameters: dict[str, Any] = {
         key: getattr(joint, file_key)
         for key, file_key in zip(ACTUATOR_KEYS, file_keys, strict=True)
     }
-    silent = (0.0, math.inf)
+    parameters["command"] = joint.command
+    silent = (0.0, math.inf, None)
     origins = {
         key: NOT_GIVEN if value in silent else ROBOT_FILE
         for key, value in parameters.items()
@@ -358,6 +360,7 @@ def _actuator(joint: Joint, layers: tuple[JointSettings, ...]) -> Actuator:
         for name in ("default", joint.name):
             for key, value in layer.by_joint.get(name, {}).items():
                 parameters[key], origins[key] = value, layer.source
+    parameters["command"] = parameters["command"] or "position"
     return Actuator(
         joint.name, **parameters, lower=joint.lower, upper=joint.upper, origins=origins
     )

@@ -25,6 +25,9 @@ JointKind = Literal[
     "fixed", "revolute", "continuous", "prismatic", "helical", "spherical", "floating"
 ]
 JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
+# What the actuator of a joint is told.
+JointCommand = Literal["position", "torque"]
+JOINT_COMMANDS: tuple[JointCommand, ...] = get_args(JointCommand)
 
 # Standard gravity [m/s²].
 STANDARD_GRAVITY = 9.80665
@@ -104,6 +107,7 @@ class Joint:
         armature: Rotor inertia seen at the joint, gear included [kg m² or kg].
         pitch: Advance along the axis per radian, helical joints only [m/rad].
         mimic: Name of the joint that this one should follow, if any.
+        command: What its actuator is told, by the file; None where it says nothing.
     """
 
     name: str
@@ -121,6 +125,7 @@ class Joint:
     armature: float = 0.0
     pitch: float = 0.0
     mimic: str | None = None
+    command: JointCommand | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,6 +165,12 @@ class Robot:
         return frozenset(joint for leg in legs for joint in leg.joints)
 
     @property
+    def torque_controlled(self) -> bool:
+        """Whether all joints of the legs are told torques, by the robot's file."""
+        told = {item.joint for item in self.actuators if item.command == "torque"}
+        return bool(self.leg_joints) and self.leg_joints <= told
+
+    @property
     def arms(self) -> dict[Side, Limb]:
         """The arms that there are, by side."""
         return self._pair("arm")

@@ -11,9 +11,12 @@ import numpy as np
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.robot.anatomy.geometry import area
+from equipoise.robot.description import JointCommand
 
 Side = Literal["left", "right"]
 LimbKind = Literal["leg", "arm", "head", "torso", "other"]
+# Origin of a figure that no file gives.
+NOT_GIVEN = "not given"
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,10 @@ class Actuator:
         velocity_limit: Largest speed [rad/s or m/s].
         lower: Lower position limit [rad or m].
         upper: Upper position limit [rad or m].
+        command: What it is told.
         origins: Source of each parameter, by its name. A limit that is not given
-            is infinite, an inertia or friction that is not given is zero.
+            is infinite, an inertia or friction that is not given is zero, and it is
+            told positions.
     """
 
     joint: str
@@ -114,4 +119,5 @@ class Actuator:
     velocity_limit: float
     lower: float
     upper: float
+    command: JointCommand
     origins: Mapping[str, str]

@@ -45,6 +45,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
         "com_m": _floats(com),
         "dof": robot.nv,
         "joints": len(robot.model.names) - 2,
+        "torque_controlled": robot.torque_controlled,
         "legs": {side: _leg(robot, side, leg) for side, leg in legs.items()},
         "arms": {side: _limb(arms[side]) if side in arms else None for side in SIDES},
         "limbs": _limb_masses(robot),
@@ -52,7 +53,7 @@ def summarise(robot: Robot) -> dict[str, Any]:
         "actuators": [
             {"joint": actuator.joint}
             | {key: _finite(getattr(actuator, key)) for key in ACTUATOR_NUMBERS}
-            | {"from": dict(actuator.origins)}
+            | {"command": actuator.command, "from": dict(actuator.origins)}
             for actuator in robot.actuators
         ],
         "postures": {name: _floats(q) for name, q in robot.postures.items()},

@@ -42,7 +42,7 @@ def walk(
     seed: int = 0,
     controller: Controller[Any] | None = None,
     pushes: Sequence[Push] = (),
-    actuators: Actuators = "servo",
+    actuators: Actuators | None = None,
     arms: Arms | None = None,
     model: Robot | None = None,
     engine: EngineName = "native",
@@ -72,7 +72,10 @@ def walk(
         actuators: ``"servo"``: servos with the limits of the robot's file;
             ``"torque"``: joints that are told torques, with the same limits
             (:func:`~equipoise.simulation.feedback.whole_body_feedback`); ``"ideal"``:
-            joints follow exactly, whatever torque that takes.
+            joints follow exactly, whatever torque that takes. Unless given torque for
+            robots whose file says so
+            (:attr:`~equipoise.robot.model.Robot.torque_controlled`) if feedback of
+            ours tells them, and servo for all others.
         arms: What the arms do while joints are told torques: ``"still"`` holds them,
             ``"yaw"`` lets them suppress the yaw moment of the feet; they keep to their
             posture loosely unless given. Joints that the motion moves
@@ -92,11 +95,17 @@ def walk(
         EquipoiseError: If the motion is another robot's, or what is asked for
             contradicts itself.
     """
-    if actuators not in get_args(Actuators):
+    mode: Mode
+    if actuators is None:
+        told = isinstance(robot, Robot) and robot.torque_controlled
+        ours = feedback is True and controller is None
+        mode = "torque" if told and ours else "servo"
+    elif actuators in get_args(Actuators):
+        mode = "position" if actuators == "ideal" else actuators
+    else:
         raise EquipoiseError(
             f"there are no actuators '{actuators}'; they are servo, torque or ideal"
         )
-    mode: Mode = "position" if actuators == "ideal" else actuators
     world = trial_world(robot, terrain, mode, pushes=tuple(pushes))
     robot = world.robot
     known = model or robot

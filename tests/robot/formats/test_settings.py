@@ -9,6 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
+from equipoise.simulation.mjcf_servos import mjcf_servos
 
 
 @pytest.fixture
@@ -200,3 +201,54 @@ def test_slips_are_refused_by_name(
         load_with(g1_beside_toml, toml)
     assert message in str(error.value)
     assert "g1.toml" in str(error.value)
+
+
+def test_what_joints_are_told_comes_from_the_file(
+    g1_urdf: Path, g1_beside_toml: Path, tmp_path: Path
+) -> None:
+    """Effort interfaces, motors and settings make a robot torque-controlled."""
+    plain = eq.load(g1_urdf)
+    assert not plain.torque_controlled
+    assert plain.actuators[0].origins["command"] == "not given"
+    told = load_with(g1_beside_toml, "[actuators.default]\ncommand = 'torque'")
+    assert told.torque_controlled
+    motors = tmp_path / "motors.xml"
+    eq.export_robot(plain, motors)
+    assert eq.load(motors).torque_controlled
+    servos = tmp_path / "servos.xml"
+    eq.export_robot(plain, servos, actuators=mjcf_servos(plain))
+    assert not eq.load(servos).torque_controlled
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "torque"),
+    [
+        (("EffortJointInterface",), True),
+        (("hardware_interface/EffortJointInterface",), True),
+        (("PositionJointInterface", "EffortJointInterface"), False),
+        ((), False),
+    ],
+)
+def test_transmissions_say_what_joints_are_told(
+    g1_urdf: Path, tmp_path: Path, interfaces: tuple[str, ...], torque: bool
+) -> None:
+    """A joint that may be told positions is not counted as one told torques."""
+    text = g1_urdf.read_text(encoding="utf-8")
+    words = "".join(f"<hardwareInterface>{i}</hardwareInterface>" for i in interfaces)
+    ros1 = "".join(
+        f'<transmission name="t"><joint name="{joint}">{words}</joint></transmission>'
+        for joint in eq.load(g1_urdf).leg_joints
+    )
+    path = tmp_path / "g1.urdf"
+    path.write_text(text.replace("</robot>", f"{ros1}</robot>"), encoding="utf-8")
+    assert eq.load(path).torque_controlled == torque
+    kinds = "".join(
+        f'<command_interface name="{i.rpartition("/")[2][:-14].lower()}"/>'
+        for i in interfaces
+    )
+    ros2 = "".join(
+        f'<joint name="{joint}">{kinds}</joint>' for joint in eq.load(path).leg_joints
+    )
+    ros2 = f'<ros2_control name="c" type="system">{ros2}</ros2_control></robot>'
+    path.write_text(text.replace("</robot>", ros2), encoding="utf-8")
+    assert eq.load(path).torque_controlled == torque

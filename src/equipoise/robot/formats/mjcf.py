@@ -25,6 +25,7 @@ from equipoise.robot.description import (
     STANDING_IN,
     Description,
     Joint,
+    JointCommand,
     JointKind,
     Link,
     check_tree,
@@ -223,6 +224,7 @@ class _Reader:
             damping=float(model.dof_damping[dof]) + damping,
             friction=float(model.dof_frictionloss[dof]),
             armature=float(model.dof_armature[dof]) + armature,
+            command=_command(model, index),
         )
 
     def link(self, body: int) -> Link:
@@ -390,15 +392,35 @@ def _largest_force(model: Any, actuator: int) -> float:
     if model.actuator_forcelimited[actuator]:
         forces.append(float(np.abs(model.actuator_forcerange[actuator]).max()))
     control = int(model.actuator_ctrladr[actuator])
-    plain_motor = (
+    if _plain_motor(model, actuator) and model.actuator_ctrllimited[control]:
+        gain = abs(float(model.actuator_gainprm[actuator, 0]))
+        forces.append(gain * float(np.abs(model.actuator_ctrlrange[control]).max()))
+    return min(forces)
+
+
+def _plain_motor(model: Any, actuator: int) -> bool:
+    """Return whether an actuator's force is its control times a gain, and no more."""
+    return bool(
         model.actuator_ctrlnum[actuator] == 1
         and model.actuator_gaintype[actuator] == FIXED_GAIN
         and model.actuator_biastype[actuator] == NO_BIAS
     )
-    if plain_motor and model.actuator_ctrllimited[control]:
-        gain = abs(float(model.actuator_gainprm[actuator, 0]))
-        forces.append(gain * float(np.abs(model.actuator_ctrlrange[control]).max()))
-    return min(forces)
+
+
+def _command(model: Any, joint: int) -> JointCommand | None:
+    """Return what a joint's actuators are told; None if it has none of the known."""
+    own = [
+        actuator
+        for actuator in range(model.nactuator)
+        if model.actuator_trntype[actuator] in ON_JOINT
+        and int(model.actuator_trnid[actuator, 0]) == joint
+    ]
+    if own and all(_plain_motor(model, actuator) for actuator in own):
+        return "torque"
+    # a servo: the force falls with the position
+    if any(float(model.actuator_biasprm[actuator, 1]) < 0.0 for actuator in own):
+        return "position"
+    return None
 
 
 def _reflected(model: Any, joint: int) -> tuple[float, float]:

@@ -32,6 +32,7 @@ import numpy as np
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import RobotFileError
+from equipoise.robot.description import JOINT_COMMANDS
 from equipoise.robot.formats.toml_table import SETTINGS_KEYS, Table, read_pose
 from equipoise.robot.formats.xml_file import read_bytes
 from equipoise.robot.parts import Side, Sole
@@ -212,6 +213,11 @@ def _actuators(table: Table, source: str) -> tuple[JointSettings, ...]:
     parameters = {}
     for joint in table.values:
         own = table.table(joint)
-        own.check_keys(*ACTUATOR_KEYS)
-        parameters[joint] = {key: own.not_negative(key) for key in own.values}
+        own.check_keys(*ACTUATOR_KEYS, "command")
+        given: dict[str, float | str] = {
+            key: own.not_negative(key) for key in own.values if key != "command"
+        }
+        if "command" in own:
+            given["command"] = own.choice("command", JOINT_COMMANDS)
+        parameters[joint] = given
     return (JointSettings(parameters, source),)

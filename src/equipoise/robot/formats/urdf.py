@@ -8,6 +8,7 @@ so that every joint kind survives a round trip through this format.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -22,6 +23,7 @@ from equipoise.robot.description import (
     Colour,
     Description,
     Joint,
+    JointCommand,
     JointKind,
     Link,
     Shape,
@@ -57,7 +59,8 @@ def read_urdf(root: Element, path: Path) -> Description:
         )
     reader = _Reader(path, root)
     links = tuple(reader.link(element) for element in root.findall("link"))
-    joints = tuple(reader.joint(element) for element in root.findall("joint"))
+    commands = _commands(root)
+    joints = tuple(reader.joint(element, commands) for element in root.findall("joint"))
     # urdfdom, and so Pinocchio, visits the joints below a link by name
     joints = tuple(sorted(joints, key=lambda joint: joint.name))
     name = checked_name("robot", root.get("name") or path.stem, str(path))
@@ -93,6 +96,28 @@ def _loops(root: Element, links: set[str]) -> tuple[tuple[str, str], ...]:
         if others:
             found.append((one, others[0]))
     return tuple(found)
+
+
+def _commands(root: Element) -> dict[str, JointCommand]:
+    """Return what joints are told, by transmissions (ROS) and ros2_control.
+
+    A joint that can be told a position is not counted as one told torques.
+    """
+    offered: dict[str, set[str]] = {}
+    for joint in root.findall("transmission/joint"):
+        words = (element.text or "" for element in joint.findall("hardwareInterface"))
+        # hardware_interface/EffortJointInterface, or without the package
+        kinds = {word.strip().rpartition("/")[2].lower() for word in words}
+        kinds = {kind.removesuffix("jointinterface") for kind in kinds}
+        offered.setdefault(joint.get("name", ""), set()).update(kinds)
+    for joint in root.findall("ros2_control/joint"):
+        kinds = {item.get("name", "") for item in joint.findall("command_interface")}
+        offered.setdefault(joint.get("name", ""), set()).update(kinds)
+    return {
+        name: "position" if "position" in kinds else "torque"
+        for name, kinds in offered.items()
+        if kinds & {"position", "effort"}
+    }
 
 
 def read_colour(material: Element) -> Colour | None:
@@ -232,7 +257,7 @@ class _Reader:
             raise self.error(f"{where} has a {kind} of negative size {values}")
         return Shape(kind, size, pose)
 
-    def joint(self, element: Element) -> Joint:
+    def joint(self, element: Element, commands: Mapping[str, JointCommand]) -> Joint:
         name = element.get("name")
         if not name:
             raise self.error("a joint has no name")
@@ -268,6 +293,7 @@ class _Reader:
             *(name, kind, parent, child, origin, axis, lower, upper, velocity, effort),
             *(damping, friction, armature, pitch),
             None if mimic is None else mimic.get("joint"),
+            commands.get(name),
         )
 
     def magnitude(self, limit: Element, key: str, where: str) -> float:

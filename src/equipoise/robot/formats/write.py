@@ -26,6 +26,7 @@ from equipoise.robot.formats.settings import ACTUATOR_KEYS
 from equipoise.robot.formats.xml_file import parse_xml, read_bytes
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import NOT_GIVEN
 from equipoise.rotations import rpy_from_rotation
 
 Rewrite = Callable[[bytes, Mapping[str, Inertial], Path], bytes]
@@ -241,6 +242,8 @@ def to_settings_toml(robot: Robot) -> str:
         lines += ["", f"[actuators.{_key(actuator.joint)}]"]
         parameters = {key: float(getattr(actuator, key)) for key in ACTUATOR_KEYS}
         lines += [f"{k} = {v!r}" for k, v in parameters.items() if math.isfinite(v)]
+        if actuator.origins["command"] != NOT_GIVEN:
+            lines.append(f'command = "{actuator.command}"')
     text = "\n".join(lines) + "\n"
     for name, q in robot.postures.items():
         text += f"\n{posture_toml(robot, name, q)}"
