@@ -60,6 +60,7 @@ class FootGains:
         relax: Rate at which a swing foot goes from where it stood to its plan.
         lowering: Speed at which a foot that finds no ground is lowered, as a fraction
             of √(g L).
+        lowering_growth: How fast that speed is reached, as a fraction of gravity.
         lowest: How far it is lowered at most, as a fraction of the leg.
         loading: Time in which a foot that came down may carry all [s].
         unloading: Time in which a foot that leaves gives up what it carries [s].
@@ -76,6 +77,7 @@ class FootGains:
     shift: float = 33.0
     relax: float = 4.0
     lowering: float = 0.16
+    lowering_growth: float = 0.4
     lowest: float = 0.05
     loading: float = 0.05
     unloading: float = 0.02
@@ -102,7 +104,7 @@ class Foot:
         self.load_limit = UNLIMITED_LOAD
         self.felt = 0.0
         self.early = False
-        self.lowered = 0.0
+        self.lowered = self.lowering_speed = 0.0
         self.away = np.zeros(3)
 
 
@@ -266,6 +268,8 @@ class Feet:
 
     def _swing(self, foot: Foot, sole: Array, twist: Array, rate: Array) -> None:
         gains, task = self.gains, foot.task
+        if foot.state is not FootState.LANDING:
+            foot.lowering_speed = 0.0
         foot.away = foot.away * max(1.0 - self.period * self.rate * gains.relax, 0.0)
         swing = gains.hasty_swing if self.hasty else gains.swing
         task.stiffness = (swing * self.rate) ** 2
@@ -274,8 +278,14 @@ class Feet:
         task.pose[:3, 3] += self.shift + foot.away
         task.velocity, task.acceleration = np.array(twist), np.array(rate)
         if foot.state is FootState.LANDING:
-            speed = gains.lowering * self.length * self.rate
+            fastest = gains.lowering * self.length * self.rate
+            growth = gains.lowering_growth * STANDARD_GRAVITY
             if foot.lowered < gains.lowest * self.length:
-                foot.lowered += self.period * speed
-                task.velocity[2] -= speed
+                if self.hasty:
+                    foot.lowering_speed = fastest
+                elif foot.lowering_speed < fastest:
+                    foot.lowering_speed += self.period * growth
+                    task.acceleration[2] -= growth
+                foot.lowered += self.period * foot.lowering_speed
+                task.velocity[2] -= foot.lowering_speed
             task.pose[2, 3] -= foot.lowered
