@@ -28,7 +28,7 @@ def report_file(tmp_path_factory) -> Path:
         found.summary(),
         found.original,
         found.robot,
-        (found.held_out.before, found.held_out.after),
+        (found.held_out.original.pressure, found.held_out.file.pressure),
         "identify humanoid",
         "equipoise identify humanoid log.csv",
     )

@@ -65,12 +65,12 @@ def test_a_table_becomes_a_corrected_robot(
     table = write_table(tmp_path / "poses.csv", poses)
     said = say("identify", urdf, table, "--table", "--out", tmp_path / "found")
     assert (said.status, said.err) == (0, "")
-    assert "held-out poses confirm" in said.out
+    assert "confirm the identified file" in said.out
     assert sorted(os.listdir(tmp_path / "found")) == FILES
     results = json.loads((tmp_path / "found" / "summary.json").read_text())
     assert results["achieved"] is True
     assert results["poses"] == 40
-    assert results["held_out"]["reduction"] > 0.3
+    assert results["held_out"]["reduction"]["fraction"] > 0.3
     new = eq.load(tmp_path / "found" / "identified.urdf", urdf.with_suffix(".toml"))
     old = eq.load(urdf)
     frames = standing_frames(truth.model, poses.q)
@@ -134,7 +134,7 @@ def test_status_1_without_confirmation(
     table = write_table(tmp_path / "poses.csv", same)
     said = say("identify", urdf, table, "--table")
     assert said.status == 1
-    assert "do not confirm" in said.out
+    assert "not confirmed, keep the original" in said.out
 
 
 def test_the_paper(say: Say) -> None:
@@ -218,7 +218,10 @@ def test_notices_name_options(
     heavier = {side: 1.2 * wrench for side, wrench in poses.wrenches.items()}
     heavy = MeasuredPoses(poses.robot, poses.q, heavier, poses.samples)
     table = write_table(tmp_path / "heavy.csv", heavy)
-    said = say("identify", urdf, table, "--table", "--out", tmp_path / "found")
+    said = say(
+        *("identify", urdf, table, "--table", "--out", tmp_path / "found"),
+        *("--mass-std", 0.02),
+    )
     summary = json.loads((tmp_path / "found" / "summary.json").read_text())
     for text in (said.out, " ".join(summary["notices"])):
         assert "assume a larger one (--mass-std)" in text
@@ -267,11 +270,13 @@ def test_a_real_robot(say: Say, tmp_path: Path) -> None:
         tmp_path / "found",
     )
     results = json.loads((tmp_path / "found" / "summary.json").read_text())
-    assert results["held_out"]["reduction"] > 0.3
-    assert results["held_out"]["reduction_interval_95"][0] > 0.0
-    # eight alike poses do not separate masses from offsets, and the sentence says so
-    assert said.status == 1, said.err
-    assert "the new masses are not confirmed" in results["sentence"]
+    held = results["held_out"]
+    assert held["reduction"]["fraction"] > 0.3
+    assert held["cop_rms_m"]["file"] < 1.0e-3
+    # eight alike poses do not tell the CoM from offsets; but the mass is 2.4 % more
+    assert not held["com_confirmed"]
+    assert held["mass_confirmed"]
+    assert said.status == 0, said.err
     together = results["sensor_offsets"]["together"]
     off = together["force_n"][0] - (-31.0)
     assert abs(off) < together["force_interval_95_n"][0]

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from equipoise.cli.console import make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from equipoise.identification.identified import Identified, Reduction
+    from equipoise.identification.held_out import Reduction
+    from equipoise.identification.identified import Identified
 
 MOST_LINKS = 12
+FEET = ("left", "right")
 
 
 def print_identified(found: Identified) -> None:
@@ -24,18 +26,28 @@ def print_identified(found: Identified) -> None:
         f"{found.mass:.3f}",
         f"{found.mass_95:.3f}",
     )
-    table.add_row(
-        f"held-out error of the CoP [mm], {held.folds} folds",
-        f"{1e3 * held.rms_before:.2f}",
-        f"{1e3 * held.rms_after:.2f}",
-        _percent(held.reduction),
+    console.print(table)
+    table = make_table(
+        "in stretches left out",
+        "CoP off [mm]",
+        "weight off [%]",
+        "CoP error against it",
+        numbers=("CoP off [mm]", "weight off [%]"),
     )
-    table.add_row(
-        "the same, with offsets alone before",
-        f"{1e3 * held.rms_offsets_only:.2f}",
-        f"{1e3 * held.rms_after:.2f}",
-        _percent(held.over_offsets),
+    rivals = (
+        ("original file", held.original, held.reduction),
+        ("ridge regression", held.ridge, held.over_ridge),
+        ("identified file", held.file, None),
+        ("original with sensor offsets", held.offsets_only, held.over_offsets),
+        ("identified with sensor offsets", held.with_offsets, None),
     )
+    for name, errors, against in rivals:
+        table.add_row(
+            name,
+            f"{1e3 * errors.pressure_rms:.2f}",
+            f"{100 * errors.weight_rms:.2f}",
+            "" if against is None else _percent(against),
+        )
     console.print(table)
     console.print(_link_table(found))
     console.print(_offset_table(found))
@@ -46,7 +58,10 @@ def print_identified(found: Identified) -> None:
         "determined better than by the model"
     ]
     if identified.at_prior:
-        lines.append(f"stay at the model's values: {_named(identified.at_prior)}")
+        lines.append(
+            "known only together with others (their change is part of a sum): "
+            f"{_named(identified.at_prior)}"
+        )
     lines += [f"cannot be separated: {_named(group)}" for group in identified.groups]
     lines += [f"note: {notice}" for notice in found.notices]
     for line in lines:
@@ -89,10 +104,10 @@ def _offset_table(found: Identified) -> Any:
         for part in (slice(0, 3), slice(3, 6)):
             cells.append(", ".join(f"{value:+.2f}" for value in offset[part]))
             cells.append(", ".join(f"{value:.2f}" for value in wide[part]))
-        table.add_row(f"{side} foot", *cells)
+        table.add_row(f"{side} foot" if side in FEET else printable(side), *cells)
     total, wide = found.offset_sum, found.offset_sum_95
     table.add_row(
-        "both together",
+        "all together",
         ", ".join(f"{value:+.2f}" for value in total),
         ", ".join(f"{value:.2f}" for value in wide),
         "",

@@ -74,8 +74,9 @@ class Identify:
     """Standard deviation of the soles' tilt against the level [rad]; default: as
     lateral forces show."""
 
-    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
-    """Seed of the bootstrap that judges whether the new model is better."""
+    zeroed: bool = False
+    """The sensors were zeroed with the feet in the air: they have no offsets. Default:
+    lateral forces, which sum to nothing where a robot stands, tell."""
 
     settings: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """TOML to use instead of the one beside the robot file."""
@@ -113,12 +114,11 @@ class Identify:
             noise=None if self.noise is None else SensorNoise(*self.noise),
             level=self.level,
             prior=self._prior(robot),
-            seed=self.seed,
+            zeroed=self.zeroed,
         )
         found = replace(found, notices=tuple(map(_in_shell_words, found.notices)))
         plain = {
             **found.summary(),
-            "seed": self.seed,
             "versions": versions(),
             "command": command_line(),
         }
@@ -151,14 +151,22 @@ class Identify:
             console.print(printable(f"note: {note}"), soft_wrap=True)
         return 0 if result.achieved else 1
 
-    def _prior(self, robot: Robot) -> Prior:
+    def _prior(self, robot: Robot) -> Prior | None:
+        """Return what the user believes; None for what the measurements show."""
+        from equipoise.errors import EquipoiseError
         from equipoise.identification.prior import default_prior
 
+        if self.zeroed and self.offset_std is not None:
+            raise EquipoiseError("--zeroed sensors have no --offset-std")
+        if (self.com_std, self.mass_std, self.offset_std) == (None, None, None):
+            return None
         prior = default_prior(robot)
         if self.com_std is not None:
             prior = replace(prior, com_std=self.com_std)
         if self.mass_std is not None:
-            prior = replace(prior, mass_std_fraction=self.mass_std)
+            prior = replace(
+                prior, mass_std_fraction=self.mass_std, total_mass_std_fraction=0.0
+            )
         if self.offset_std is not None:
             lateral, vertical, torque = self.offset_std
             prior = replace(
@@ -185,7 +193,7 @@ class Identify:
             plain,
             found.original,
             found.robot,
-            (held.before, held.after),
+            (held.original.pressure, held.file.pressure),
             f"identify {found.original.name}",
             command_line(),
         )

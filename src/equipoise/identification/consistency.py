@@ -1,4 +1,8 @@
-"""Physically possible parameters: positive mass, centre of mass within the hull."""
+"""Physically possible parameters: positive mass, centre of mass within the link.
+
+Within the hull of its shapes where these are known; where they are not, within a box
+around its joints and the model's own centre of mass.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,9 @@ from equipoise.robot.model import Robot
 LEAST_MASS = 0.1
 # Directions in which hulls are measured.
 DIRECTIONS = 64
+# The box of a link without shapes goes beyond its joints by this fraction of its size,
+# and of the longest limb.
+BEYOND_JOINTS, BEYOND_LIMB = 0.25, 0.05
 # Bounds may be missed by this much [kg or kg m], and are active from here on, in units
 # of the prior.
 ROUNDING, TIGHT = 1e-9, 1e-6
@@ -40,9 +47,9 @@ def consistent(robot: Robot, found: Estimate) -> Consistent:
     """Return the best physically possible values.
 
     If the estimate is possible, it stays. Otherwise the nearest possible values are
-    taken, by the metric of the estimate's covariance: a quadratic program. The CoM of
-    a link is not bounded where its shapes are not known, or do not hold the model's
-    own CoM.
+    taken, by the metric of the estimate's covariance: a quadratic program. Where the
+    shapes of a link are not known, or do not hold the model's own CoM, its CoM is
+    bounded by a box around its joints.
 
     Raises:
         EquipoiseError: If no possible values were found.
@@ -116,15 +123,28 @@ def _bounds(robot: Robot, found: Estimate) -> tuple[Array, Array, list[str]]:
     for at, (name, old) in enumerate(links_with_mass(robot).items()):
         planes = [[-1.0, 0.0, 0.0, 0.0]]
         hull = _hull(robot.description.link_by_name[name])
-        if hull is not None and np.all(hull[:, :3] @ old.com_in_link <= hull[:, 3]):
-            # n c ≤ d, times the mass: linear in mass and first moment
-            planes += [[-reach, *normal] for *normal, reach in hull.tolist()]
+        if hull is None or np.any(hull[:, :3] @ old.com_in_link > hull[:, 3]):
+            hull = _box(robot, name, old.com_in_link)
+        # n c ≤ d, times the mass: linear in mass and first moment
+        planes += [[-reach, *normal] for *normal, reach in hull.tolist()]
         block = np.zeros((len(planes), len(found.mean)))
         block[:, PER_LINK * at : PER_LINK * at + PER_LINK] = planes
         rows.append(block)
         limits += [-LEAST_MASS * old.mass] + [0.0] * (len(planes) - 1)
         owners += [name] * len(planes)
     return np.concatenate(rows), np.array(limits), owners
+
+
+def _box(robot: Robot, link: str, com_in_link: Array) -> Array:
+    """Return planes n c ≤ d of a box around a link's joints and its CoM, (6, 4)."""
+    below = robot.description.joints_below[link]
+    points = [joint.transform_joint_to_parent[:3, 3] for joint in below]
+    corners = np.array([np.zeros(3), com_in_link, *points])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    beyond = BEYOND_JOINTS * float(np.linalg.norm(high - low))
+    beyond = max(beyond, BEYOND_LIMB * robot.longest_limb)
+    normals = np.vstack([np.eye(3), -np.eye(3)])
+    return np.column_stack([normals, np.concatenate([high + beyond, beyond - low])])
 
 
 def _hull(link: Link) -> Array | None:

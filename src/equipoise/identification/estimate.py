@@ -30,9 +30,10 @@ CHANCE_DEVIATIONS = 3.0
 # A pose that counts for less than this is an outlier.
 HALF = 0.5
 # Lateral forces and torque about the vertical, which do not depend on masses; then
-# weight and tipping torques, which do. And the group of each.
+# the weight and the tipping torques, which do. And the group of each: what one group
+# fits worse than its noise says nothing of the others.
 ORDER = np.array([0, 1, 5, 2, 3, 4])
-GROUP = np.array([0, 0, 0, 1, 1, 1])
+GROUP = np.array([0, 0, 1, 2, 3, 3])
 # Parameters of a link, in order.
 UNKNOWNS = ("m", "m x", "m y", "m z")
 # Directions this much weaker than the strongest are rounding errors.
@@ -49,11 +50,15 @@ class NoiseScale(NamedTuple):
 
     Attributes:
         lateral: Lateral forces, which determine offsets.
-        vertical: Weight and tipping torques, which determine masses.
+        yaw: Torques about the vertical, which determine offsets, too.
+        weight: Vertical forces, which determine the mass.
+        tipping: Tipping torques, which determine where it is.
     """
 
     lateral: float
-    vertical: float
+    yaw: float
+    weight: float
+    tipping: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,8 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
     design = matrix @ belief.root
     wanted = right - matrix @ belief.mean
     limit = float(np.sqrt(chdtri(WRENCH, OUTLIER_CHANCE)))
-    weights, scales, moved = np.ones(len(right)), np.ones(2), np.zeros(len(belief.mean))
+    weights, moved = np.ones(len(right)), np.zeros(len(belief.mean))
+    scales = np.ones(len(NoiseScale._fields))
     for _ in range(MOST_ROUNDS):
         factors = np.sqrt(weights)[:, None] / scales[GROUP]
         before = moved
@@ -128,6 +134,19 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
         weights=weights,
         noise_scale=NoiseScale(*scales.tolist()),
     )
+
+
+def fitted_covariances(covariances: Array, found: Estimate) -> Array:
+    """Return covariances with the factors and weights that a fit has found, (n, 6, 6).
+
+    Poses that count less have larger ones.
+    """
+    root = np.linalg.cholesky(covariances[:, ORDER][:, :, ORDER])
+    root = root * np.array(found.noise_scale)[GROUP]
+    root /= np.sqrt(found.weights)[:, None, None]
+    back = np.argsort(ORDER)
+    whole = root @ np.swapaxes(root, 1, 2)
+    return np.asarray(whole[:, back][:, :, back])
 
 
 def information_root(rows: Array) -> Array | None:
@@ -179,8 +198,8 @@ def _noise_scales(misfit: Array, weights: Array, taken: Array) -> Array:
 
     ``misfit`` is in units of the noise, ``taken`` what :func:`_quick_fit` uses, (n, 6).
     """
-    scales = np.ones(2)
-    for group in range(2):
+    scales = np.ones(len(NoiseScale._fields))
+    for group in range(len(scales)):
         rows = group == GROUP
         kept = weights > HALF
         free = float(np.sum(1.0 - taken[kept][:, rows]))

@@ -15,7 +15,8 @@ from equipoise.identification.estimate import (
     link_com_deviations,
     observed_links,
 )
-from equipoise.identification.noise import Level
+from equipoise.identification.evidence import Level, Offsets
+from equipoise.identification.held_out import FEWEST_STRETCHES, HeldOut
 from equipoise.identification.statics import (
     PER_LINK,
     PER_SENSOR,
@@ -56,70 +57,6 @@ class LinkFound(NamedTuple):
     seen: bool
 
 
-class Reduction(NamedTuple):
-    """Reduction of an RMS error.
-
-    Attributes:
-        fraction: Fraction of the error; negative if it grows.
-        interval: 95 % interval of this fraction.
-    """
-
-    fraction: float
-    interval: tuple[float, float]
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the whole interval is above zero."""
-        return self.interval[0] > 0.0
-
-
-class HeldOut(NamedTuple):
-    """Errors of the centre of pressure in poses that were left out.
-
-    Attributes:
-        folds: Number of parts of the poses; each was left out once.
-        before: Errors of the original model, forward and to the left [m], (n, 2).
-        offsets_only: Errors of the original model with sensor offsets that were
-            identified without the pose [m], shape (n, 2).
-        after: Errors of models and offsets that were identified without the pose.
-        reduction: From the original model to the identified one.
-        over_offsets: From the original model with offsets to the identified one: the
-            effect of the masses.
-    """
-
-    folds: int
-    before: Array
-    offsets_only: Array
-    after: Array
-    reduction: Reduction
-    over_offsets: Reduction
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the identified masses are better, and not the offsets alone."""
-        return self.reduction.confirmed and self.over_offsets.confirmed
-
-    @property
-    def rms_before(self) -> float:
-        """RMS distance of predicted and measured centre of pressure [m]."""
-        return rms(self.before)
-
-    @property
-    def rms_offsets_only(self) -> float:
-        """The same with identified offsets [m]."""
-        return rms(self.offsets_only)
-
-    @property
-    def rms_after(self) -> float:
-        """The same with identified models and offsets [m]."""
-        return rms(self.after)
-
-
-def rms(errors: Array) -> float:
-    """Return the root mean square of distances, of errors (n, k)."""
-    return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
-
-
 @dataclass(frozen=True, eq=False)
 class Identified:
     """A robot's masses and centres of mass, identified from a log.
@@ -131,8 +68,11 @@ class Identified:
         parameters: Best physically possible values, shape (nx,).
         estimate: Best values with their covariance, before physical bounds.
         level: Standard deviations of the soles' tilt and of lateral forces.
+        offset_belief: What sensors' offsets may be.
+        strength: How far CoMs may be from the model, as a multiple of what is usual;
+            zero if they are the model's, and masses have one factor.
         identifiability: Parameters that the poses identify.
-        held_out: Errors in poses that were left out.
+        held_out: Errors in stretches that were left out.
         links_at_bounds: Links whose parameters lie at a physical bound.
         notices: Corrections, assumptions and anomalies, a sentence each.
     """
@@ -143,6 +83,8 @@ class Identified:
     parameters: Array
     estimate: Estimate
     level: Level
+    offset_belief: Offsets
+    strength: float
     identifiability: Identifiability
     held_out: HeldOut
     links_at_bounds: tuple[str, ...]
@@ -206,8 +148,10 @@ class Identified:
         mass, forces = np.zeros((1, self.parameters.size)), np.eye(3, PER_SENSOR)
         sensors, links = len(self.poses.sensors), len(self.estimate.belief.links)
         mass[0, : PER_LINK * links : PER_LINK] = 1.0
-        nothing = np.zeros((3, PER_LINK * links))
-        return mass, np.hstack([nothing, *[forces] * sensors])
+        together = np.zeros((3, mass.size))
+        first = PER_LINK * links
+        together[:, first : first + PER_SENSOR * sensors] = np.tile(forces, sensors)
+        return mass, together
 
     @property
     def mass(self) -> float:
@@ -231,7 +175,8 @@ class Identified:
 
     def _by_sensor(self, values: Array) -> dict[str, Array]:
         first = PER_LINK * len(self.estimate.belief.links)
-        offsets = values[first:].reshape(-1, PER_SENSOR)
+        count = PER_SENSOR * len(self.poses.sensors)
+        offsets = values[first : first + count].reshape(-1, PER_SENSOR)
         return dict(zip(self.poses.sensors, offsets, strict=True))
 
     @property
@@ -255,25 +200,50 @@ class Identified:
     @property
     def sentence(self) -> str:
         """The result in one sentence."""
-        held = self.held_out
-        what = f"{1e3 * held.rms_before:.1f} mm to {1e3 * held.rms_after:.1f} mm"
-        name = self.original.name
-        if self.improved:
-            return (
-                f"{name}: held-out poses confirm the identified model: its error of "
-                f"the centre of pressure falls from {what}."
-            )
-        if held.reduction.confirmed:
-            return (
-                f"{name}: the error of the centre of pressure in held-out poses falls "
-                f"from {what}, but to {1e3 * held.rms_offsets_only:.1f} mm with the "
-                "sensors' offsets alone: the new masses are not confirmed; keep the "
-                "original."
-            )
-        return (
-            f"{name}: held-out poses do not confirm that the identified model is "
-            f"better (error of the centre of pressure from {what}); keep the original."
+        held, name = self.held_out, self.original.name
+        com = (
+            f"{1e3 * held.original.pressure_rms:.1f} mm to "
+            f"{1e3 * held.file.pressure_rms:.1f} mm"
         )
+        weight = (
+            f"{100 * held.original.weight_rms:.1f} % to "
+            f"{100 * held.file.weight_rms:.1f} %"
+        )
+        what = (
+            f"error of the centre of pressure from {com}, of the weight from {weight}"
+        )
+        if self.improved:
+            better = [
+                word
+                for word, is_so in (
+                    ("its centre of mass", held.com_confirmed),
+                    ("its mass", held.mass_confirmed),
+                )
+                if is_so
+            ]
+            return (
+                f"{name}: stretches that were left out confirm the identified file, "
+                f"{' and '.join(better)}: {what}."
+            )
+        return f"{name}: not confirmed, keep the original: {self._doubt()} ({what})."
+
+    def _doubt(self) -> str:
+        """Return why the file is not confirmed."""
+        held = self.held_out
+        if held.stretches < FEWEST_STRETCHES:
+            return (
+                f"{held.stretches} independent stretches are too few to tell "
+                f"(at least {FEWEST_STRETCHES})"
+            )
+        if held.reduction.matters and held.by_offsets:
+            return (
+                "offsets of the sensors may be all that there is: "
+                f"{1e3 * held.offsets_only.pressure_rms:.1f} mm with these alone, "
+                f"{1e3 * held.with_offsets.pressure_rms:.1f} mm with new masses, too"
+            )
+        if held.weight_reduction.matters:
+            return "the weight's error may be that of the sensors"
+        return "the file is not better in stretches that were left out"
 
     def summary(self) -> dict[str, Any]:
         """Return the results as plain data, for ``summary.json``."""
@@ -290,14 +260,36 @@ class Identified:
                 "interval_95": self.mass_95,
             },
             "held_out": {
+                "stretches": held.stretches,
                 "folds": held.folds,
-                "cop_rms_before_m": held.rms_before,
-                "cop_rms_offsets_only_m": held.rms_offsets_only,
-                "cop_rms_after_m": held.rms_after,
-                "reduction": held.reduction.fraction,
-                "reduction_interval_95": list(held.reduction.interval),
-                "reduction_over_offsets": held.over_offsets.fraction,
-                "reduction_over_offsets_interval_95": list(held.over_offsets.interval),
+                "cop_rms_m": {
+                    "original": held.original.pressure_rms,
+                    "offsets_only": held.offsets_only.pressure_rms,
+                    "ridge": held.ridge.pressure_rms,
+                    "file": held.file.pressure_rms,
+                    "file_with_offsets": held.with_offsets.pressure_rms,
+                },
+                "weight_rms_fraction": {
+                    "original": held.original.weight_rms,
+                    "scaled": held.scaled.weight_rms,
+                    "ridge": held.ridge.weight_rms,
+                    "file": held.file.weight_rms,
+                },
+                **{
+                    name: {"fraction": own.fraction, "interval_95": list(own.interval)}
+                    for name, own in (
+                        ("reduction", held.reduction),
+                        ("reduction_over_offsets", held.over_offsets),
+                        ("reduction_over_ridge", held.over_ridge),
+                        ("weight_reduction", held.weight_reduction),
+                    )
+                },
+                "sensors_zeroed": held.zeroed,
+                "chance_of_offsets": held.chance_of_offsets,
+                "weight_by_offsets_fraction": held.weight_by_offsets,
+                "least_cop_error_m": held.least_pressure,
+                "com_confirmed": held.com_confirmed,
+                "mass_confirmed": held.mass_confirmed,
                 "confirmed": held.confirmed,
             },
             "standing_com_covariance_m2": self._standing_com_covariance().tolist(),
@@ -340,7 +332,10 @@ class Identified:
             "level": {
                 "tilt_rad": self.level.tilt,
                 "lateral_force_n": self.level.lateral_force,
+                "vertical_force_n": self.level.vertical_force,
             },
+            "offset_belief": self.offset_belief.words,
+            "com_strength": self.strength,
             "noise_scale": self.estimate.noise_scale._asdict(),
             "outliers": np.flatnonzero(self.estimate.weights < 1.0).tolist(),
             "at_bounds": list(self.links_at_bounds),

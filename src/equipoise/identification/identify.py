@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,38 +11,41 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
-from equipoise.identification.estimate import Estimate, estimate, identifiability
-from equipoise.identification.identified import HeldOut, Identified, Reduction, rms
+from equipoise.identification.estimate import (
+    Estimate,
+    estimate,
+    fitted_covariances,
+    identifiability,
+)
+from equipoise.identification.evidence import (
+    LATERAL_ONLY,
+    NOT_ZEROED,
+    STRENGTHS,
+    USUAL,
+    ZEROED,
+    Chosen,
+    Hypothesis,
+    hypothesis,
+    most_probable,
+    turned,
+)
+from equipoise.identification.held_out import judge
+from equipoise.identification.identified import Identified
+from equipoise.identification.left_out import Setting, choose_file, scaled_belief
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,
     read_pose_table,
 )
-from equipoise.identification.noise import (
-    LEVEL_SOLES,
-    Level,
-    SensorNoise,
-    covariances,
-    level_of_soles,
-)
+from equipoise.identification.noise import SensorNoise, covariances, joint_lever
 from equipoise.identification.one_thread import one_thread
-from equipoise.identification.prior import (
-    Prior,
-    PriorBelief,
-    default_prior,
-    prior_belief,
-)
+from equipoise.identification.prior import Prior, default_prior
 from equipoise.identification.statics import (
     PER_LINK,
-    Equations,
     MeasuredPoses,
-    StandingFrames,
-    centre_of_pressure,
     check_standing,
     equations,
     frames_of,
-    offset_columns,
-    total_com,
     total_wrench,
 )
 from equipoise.log.open_run import read_recording
@@ -53,14 +56,17 @@ from equipoise.robot.model import Robot
 FEWEST = 3
 # A total mass so many standard deviations away is a surprise.
 SURPRISE = 3.0
+# A pose whose weight differs from the others' median by more than this fraction, and
+# than so many standard deviations, is none of standing.
+MOST_WEIGHT_ERROR, FAR_DEVIATIONS = 0.1, 5.0
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
-MOST_FOLDS = 5
-# Draws of the bootstrap, and the probability that an improvement is chance.
-DRAWS, CHANCE = 4000, 0.05
-MISFITS = {"lateral": "lateral forces", "vertical": "weight and tipping torques"}
-
-Fit = Callable[[Equations, Array, PriorBelief], Array]
+MISFITS = {
+    "lateral": "lateral forces fit",
+    "yaw": "torques about the vertical fit",
+    "weight": "weights fit",
+    "tipping": "tipping torques fit",
+}
 
 
 def identify(
@@ -74,7 +80,7 @@ def identify(
     noise: SensorNoise | None = None,
     level: float | None = None,
     prior: Prior | None = None,
-    seed: int = 0,
+    zeroed: bool = False,
 ) -> Identified:
     """Return a robot's true centres of mass, with their uncertainty, from a log.
 
@@ -93,7 +99,7 @@ def identify(
             from lateral forces by default.
         prior: Standard deviations of the model's parameters;
             :func:`~equipoise.identification.prior.default_prior` by default.
-        seed: Seed of the bootstrap that judges the improvement.
+        zeroed: Whether sensors are known to have no offsets.
 
     Raises:
         EquipoiseError: If the log does not fit the robot, or is not sufficient.
@@ -114,7 +120,7 @@ def identify(
         extracted.poses,
         noise=noise if level is None else replace(noise, level=level),
         prior=prior,
-        seed=seed,
+        zeroed=zeroed,
         notices=extracted.notices,
     )
 
@@ -125,7 +131,7 @@ def identify_poses(
     *,
     noise: SensorNoise | None = None,
     prior: Prior | None = None,
-    seed: int = 0,
+    zeroed: bool = False,
     notices: tuple[str, ...] = (),
 ) -> Identified:
     """Return masses and centres of mass of all links, with their uncertainty.
@@ -133,26 +139,62 @@ def identify_poses(
     Args:
         poses: The measured poses.
         noise: Standard deviations of the sensors.
-        prior: Standard deviations of the model's parameters; :func:`default_prior` by
-            default.
-        seed: Seed of the bootstrap that judges the improvement.
+        prior: Standard deviations of the model's parameters. Those of
+            :func:`default_prior` if None, and then how far CoMs may be from the model,
+            and whether sensors have offsets, is chosen by the measurements.
+        zeroed: Whether sensors are known to have no offsets.
         notices: Sentences to include in the result.
 
     Raises:
         EquipoiseError: If there are too few poses, all are alike, or feet are not flat.
     """
-    robot = poses.robot
-    noise, prior = noise or SensorNoise(), prior or default_prior(robot)
+    robot, sensors = poses.robot, len(poses.sensors)
+    poses, dropped = without_missing_weight(poses)
     frames = frames_of(poses)
     _check_enough(poses, frames.link_arms[..., 0])
     check_standing(frames)
-    belief = prior_belief(robot, prior, len(poses.sensors))
-    system = equations(frames, poses)
-    plain = covariances(frames, poses, noise)
-    level, covariance = level_of_soles(frames, system, plain, noise, belief)
+    noise, usual = noise or SensorNoise(), prior or default_prior(robot)
+    stretches = turned(poses.stretch)
+    measured = equations(frames, poses)
+    columns = measured.matrix
+    if usual.joint_zero_std > 0.0:
+        columns = np.concatenate([columns, joint_lever(poses, frames)], axis=2)
+    system = stretches.equations(measured._replace(matrix=columns))
+    plain = stretches.covariances(covariances(frames, poses, noise))
 
-    found = estimate(system, covariance, belief)
-    possible = consistent(robot, found)
+    kinds = (ZEROED,) if zeroed else (USUAL,) if prior else (USUAL, ZEROED, NOT_ZEROED)
+    strengths = (1.0,) if prior else (1.0, *(own for own in STRENGTHS if own != 1.0))
+    believed = [
+        hypothesis(robot, usual, sensors, kind, strength)
+        for kind in kinds
+        for strength in strengths
+    ]
+    chosen = most_probable(frames, system, plain, noise, believed, stretches)
+    likely = chosen.hypothesis
+    found = estimate(system, chosen.covariance, likely.belief)
+
+    # the file has no offsets: what looks like one of torques belongs to it
+    own = LATERAL_ONLY if likely.offsets is USUAL and not prior else likely.offsets
+    files = {k: hypothesis(robot, usual, sensors, own, k) for k in strengths}
+    factor = usual.total_mass_std_fraction or usual.mass_std_fraction
+    files[0.0] = Hypothesis(own, 0.0, scaled_belief(files[1.0].belief, factor))
+    fitted = fitted_covariances(chosen.covariance, found)
+    setting = Setting(poses, frames, measured.right, system, fitted, chosen.level)
+    taken = choose_file(setting, files, likely)
+    other = NOT_ZEROED if likely.offsets is NOT_ZEROED else USUAL
+    rival = hypothesis(robot, usual, sensors, other).belief
+    held_out = judge(
+        setting, files, likely, scaled_belief(rival, factor), zeroed=zeroed
+    )
+    file = estimate(system, chosen.covariance, taken.belief)
+    possible = Consistent(file.mean, ())
+    if taken.strength > 0.0:
+        possible = consistent(robot, file)
+    # where the file is not what is most probable, the difference is uncertain, too
+    away = file.mean - found.mean
+    found = replace(
+        found, mean=file.mean, covariance=found.covariance + np.outer(away, away)
+    )
     inertials = new_inertials(robot, possible.mean)
     return Identified(
         original=robot,
@@ -160,102 +202,42 @@ def identify_poses(
         poses=poses,
         parameters=possible.mean,
         estimate=found,
-        level=level,
+        level=chosen.level,
+        offset_belief=likely.offsets,
+        strength=taken.strength,
         identifiability=identifiability(frames, found),
-        held_out=_held_out(
-            poses,
-            frames,
-            system,
-            belief,
-            [(covariance, level), (plain, LEVEL_SOLES)],
-            seed,
-        ),
+        held_out=held_out,
         links_at_bounds=possible.at_bounds,
-        notices=(*notices, *_remarks(found, level, possible)),
+        notices=(
+            *notices,
+            *dropped,
+            *_remarks(found, chosen, taken.strength, possible, poses),
+        ),
     )
 
 
-def _held_out(
+def without_missing_weight(
     poses: MeasuredPoses,
-    frames: StandingFrames,
-    system: Equations,
-    belief: PriorBelief,
-    levels: Sequence[tuple[Array, Level]],
-    seed: int,
-) -> HeldOut:
-    """Leave out one part of the poses after the other, and predict it.
+) -> tuple[MeasuredPoses, tuple[str, ...]]:
+    """Return poses that carry the weight that most of them carry, and which do not.
 
-    Parts are runs of neighbours, since these are most alike. ``levels`` has covariances
-    of the equations with the level of the soles, then on level soles; with offsets
-    only, the one that predicts best counts.
+    A robot that tips, or is held, is not carried by its feet alone.
     """
-    rows = np.arange(len(poses))
-    parts = np.array_split(rows, min(MOST_FOLDS, len(poses)))
-    # without sensor offsets a tilt cannot be separated from lateral forces
-    before = cop_errors(poses, frames, belief.mean, LEVEL_SOLES)
-
-    def left_out(fit: Fit, covariance: Array, level: Level) -> Array:
-        errors = np.zeros_like(before)
-        for part in parts:
-            others = np.setdiff1d(rows, part)
-            mean = fit(system.take(others), covariance[others], belief)
-            errors[part] = cop_errors(poses, frames, mean, level)[part]
-        return errors
-
-    after = left_out(_fit_all, *levels[0])
-    offsets_only = min((left_out(_fit_offsets, *pair) for pair in levels), key=rms)
-    return HeldOut(
-        len(parts),
-        before,
-        offsets_only,
-        after,
-        _reduction(before, after, seed),
-        _reduction(offsets_only, after, seed),
+    frames = frames_of(poses)
+    total = total_wrench(frames.sensor_in_level, poses.wrenches)[:, 2]
+    middle = float(np.median(total))
+    off = total / max(middle, 1e-9) - 1.0
+    spread = 1.4826 * float(np.median(np.abs(off)))
+    far = np.abs(off) > max(MOST_WEIGHT_ERROR, FAR_DEVIATIONS * spread)
+    if not far.any() or np.count_nonzero(~far) < FEWEST:
+        return poses, ()
+    sentences = tuple(
+        f"pose {row} (at {poses.start_s[row]:.2f} s) is left out: the ground carries "
+        f"{100.0 * abs(off[row]):.0f} % {'less' if off[row] < 0.0 else 'more'} there "
+        "than in the others: the robot tips, or something else holds it"
+        for row in np.flatnonzero(far)
     )
-
-
-def _fit_all(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
-    return estimate(system, covariance, belief).mean
-
-
-def _fit_offsets(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
-    """Return the best parameters with those of the links as in the model, (nx,)."""
-    matrix, right = system
-    links = PER_LINK * len(belief.links)
-    fixed = belief.mean[:links]
-    own = PriorBelief((), belief.mean[links:], belief.root[links:, links:])
-    left = Equations(matrix[..., links:], right - matrix[..., :links] @ fixed)
-    return np.concatenate([fixed, estimate(left, covariance, own).mean])
-
-
-def cop_errors(
-    poses: MeasuredPoses, frames: StandingFrames, mean: Array, level: Level
-) -> Array:
-    """Return predicted minus measured centre of pressure [m], shape (n, 2).
-
-    The CoM is above it along the line of force, as far as lateral forces come from
-    soles that are not level; ``mean`` are masses, first moments and offsets, (nx,).
-    """
-    offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
-    total = total_wrench(frames.sensor_in_level, poses.wrenches) - offsets
-    measured = centre_of_pressure(total)
-    centre = total_com(frames, mean)
-    return np.asarray(
-        centre[:, :2] - centre[:, 2:] * level.expected_tilt(total) - measured
-    )
-
-
-def _reduction(before: Array, after: Array, seed: int) -> Reduction:
-    """Return a reduction and its bootstrap interval."""
-    rng = np.random.default_rng(seed)
-    draws = rng.integers(0, len(before), (DRAWS, len(before)))
-    squares = [
-        np.sum(errors**2, axis=1)[draws].mean(axis=1) for errors in (before, after)
-    ]
-    ratio = np.sqrt(squares[1] / np.maximum(squares[0], 1e-300))
-    low, high = np.quantile(1.0 - ratio, [CHANCE / 2.0, 1.0 - CHANCE / 2.0])
-    fraction = 1.0 - rms(after) / max(rms(before), 1e-300)
-    return Reduction(fraction, (float(low), float(high)))
+    return poses.take(np.flatnonzero(~far)), sentences
 
 
 def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
@@ -273,9 +255,16 @@ def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
         )
 
 
-def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, ...]:
+def _remarks(
+    found: Estimate,
+    chosen: Chosen,
+    strength: float,
+    possible: Consistent,
+    poses: MeasuredPoses,
+) -> tuple[str, ...]:
     remarks = []
-    belief, total = found.belief, np.zeros(len(found.mean))
+    level, belief = chosen.level, found.belief
+    total = np.zeros(len(found.mean))
     total[: PER_LINK * len(belief.links) : PER_LINK] = 1.0
     deviation = float(np.linalg.norm(total @ belief.root) / (total @ belief.mean))
     heavier = float(total @ possible.mean / (total @ belief.mean)) - 1.0
@@ -286,21 +275,39 @@ def _remarks(found: Estimate, level: Level, possible: Consistent) -> tuple[str, 
             f"was assumed to have a standard deviation of {100 * deviation:.1f} %: "
             "assume a larger one (prior.mass_std_fraction)"
         )
+    if strength == 0.0:
+        remarks.append(
+            "no other centres of mass predict stretches that were left out better than "
+            "the model's: they stay, and all masses change by one factor"
+        )
+    if chosen.hypothesis.offsets is NOT_ZEROED:
+        remarks.append(
+            "lateral forces show that sensors were not zeroed: neither mass nor CoM "
+            "can be told from their offsets; zero them with the feet in the air"
+        )
     if level.lateral_force > 0.0:
         remarks.append(
-            f"each foot's lateral forces have errors of {level.lateral_force:.1f} N "
+            f"lateral forces have errors of {level.lateral_force:.1f} N in each sensor "
             "(one standard deviation) beyond what a tilt of the soles explains: sensor "
             "errors, or offsets larger than assumed (prior.lateral_force_std)"
+        )
+    if level.vertical_force > 0.0 or level.pressure > 0.0:
+        remarks.append(
+            f"from pose to pose weights scatter by {level.vertical_force:.1f} N and "
+            f"centres of pressure by {1e3 * level.pressure:.1f} mm (one standard "
+            "deviation) beyond the sensors' noise; uncertainties contain that"
         )
     for name, scale in found.noise_scale._asdict().items():
         if scale > 1.0:
             remarks.append(
-                f"{MISFITS[name]} fit {scale:.1f} times worse than the sensors' noise "
+                f"{MISFITS[name]} {scale:.1f} times worse than the sensors' noise "
                 "explains; uncertainties are widened by that factor"
             )
     outliers = np.flatnonzero(found.weights < 1.0)
     if len(outliers):
-        named = ", ".join(str(row) for row in outliers[:8])
+        named = ", ".join(
+            f"{row} (at {poses.start_s[row]:.2f} s)" for row in outliers[:8]
+        )
         remarks.append(f"poses that do not fit the others count less: {named}")
     if possible.at_bounds:
         names = ", ".join(possible.at_bounds)

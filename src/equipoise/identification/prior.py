@@ -24,6 +24,10 @@ from equipoise.robot.model import Robot
 # Fractions of the longest limb, the mass, the weight, and the weight times the limb.
 COM_FRACTION, MASS_FRACTION = 0.02, 0.08
 LATERAL_FRACTION, VERTICAL_FRACTION, TORQUE_FRACTION = 0.05, 0.002, 0.005
+# A common factor of all masses: models of the right shape have the wrong weight.
+TOTAL_MASS_FRACTION = 0.25
+# Zeros of encoders [rad].
+JOINT_ZERO = 2e-3
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Prior:
         vertical_force_std: The same in z [N]. Standing still cannot separate it from
             the robot's mass, so that it bounds how well the mass can be determined.
         torque_std: A sensor's torque offset [Nm].
+        total_mass_std_fraction: A common factor of all masses, as a fraction of them.
+        joint_zero_std: The zero of a joint's encoder, the same in all poses [rad or m].
     """
 
     com_std: float
@@ -44,6 +50,8 @@ class Prior:
     lateral_force_std: float
     vertical_force_std: float
     torque_std: float
+    total_mass_std_fraction: float = 0.0
+    joint_zero_std: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what is not a standard deviation."""
@@ -63,9 +71,9 @@ class PriorBelief:
 
     Attributes:
         links: Names of the links, nl of them.
-        mean: Shape (nx,), nx = 4 nl + 6 ns: mass and first moment of each link, then
-            the offsets of each sensor.
-        root: Shape (nx, nx), block-diagonal.
+        mean: Shape (nx,): mass and first moment of each link, then the offsets of each
+            sensor, then the zeros of the encoders where these may be wrong.
+        root: Shape (nx, nx), lower triangular.
     """
 
     links: tuple[str, ...]
@@ -82,14 +90,23 @@ def default_prior(robot: Robot) -> Prior:
         lateral_force_std=LATERAL_FRACTION * weight,
         vertical_force_std=VERTICAL_FRACTION * weight,
         torque_std=TORQUE_FRACTION * weight * robot.longest_limb,
+        total_mass_std_fraction=TOTAL_MASS_FRACTION,
+        joint_zero_std=JOINT_ZERO,
     )
 
 
-def prior_belief(robot: Robot, prior: Prior, sensors: int = 2) -> PriorBelief:
-    """Return the parameters of a robot's links and sensors before measurements."""
+def prior_belief(
+    robot: Robot, prior: Prior, sensors: int = 2, *, joint_zeros: bool = False
+) -> PriorBelief:
+    """Return the parameters of a robot's links and sensors before measurements.
+
+    Zeros of encoders are among them if ``joint_zeros``.
+    """
     links = links_with_mass(robot)
     count = PER_LINK * len(links)
-    mean = np.zeros(count + sensors * PER_SENSOR)
+    zeros = robot.nv - 6 if joint_zeros else 0
+    offsets = count + sensors * PER_SENSOR
+    mean = np.zeros(offsets + zeros)
     root = np.zeros((len(mean), len(mean)))
     for at, inertial in enumerate(links.values()):
         here = slice(PER_LINK * at, PER_LINK * at + PER_LINK)
@@ -100,7 +117,15 @@ def prior_belief(robot: Robot, prior: Prior, sensors: int = 2) -> PriorBelief:
         block[1:, 1:] = prior.com_std * inertial.mass * np.eye(3)
     lateral, vertical = prior.lateral_force_std, prior.vertical_force_std
     offset = [lateral, lateral, vertical, *[prior.torque_std] * 3]
-    np.fill_diagonal(root[count:, count:], np.tile(offset, sensors))
+    np.fill_diagonal(root[count:offsets, count:offsets], np.tile(offset, sensors))
+    np.fill_diagonal(root[offsets:, offsets:], prior.joint_zero_std)
+    common = prior.total_mass_std_fraction
+    if common > 0.0:
+        together = common * mean[:count]
+        own = root[:count, :count]
+        root[:count, :count] = np.linalg.cholesky(
+            own @ own.T + np.outer(together, together)
+        )
     return PriorBelief(tuple(links), mean, root)
 
 

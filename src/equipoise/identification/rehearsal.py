@@ -16,9 +16,15 @@ from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
 from equipoise.identification.estimate import Estimate, estimate, link_com_deviations
+from equipoise.identification.evidence import (
+    USUAL,
+    Hypothesis,
+    most_probable,
+    turned,
+)
 from equipoise.identification.identified import WIDTH_95
 from equipoise.identification.measuring.stretches import LEAST_LOAD
-from equipoise.identification.noise import SensorNoise, covariances, level_of_soles
+from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.statics import (
@@ -235,8 +241,11 @@ def estimate_from_poses(
     """Return the estimate from poses on soft ground."""
     frames = frames_of(poses)
     system, covariance = equations(frames, poses), covariances(frames, poses, noise)
-    _, covariance = level_of_soles(frames, system, covariance, noise, belief)
-    return estimate(system, covariance, belief)
+    given = Hypothesis(USUAL, 1.0, belief)
+    chosen = most_probable(
+        frames, system, covariance, noise, [given], turned(poses.stretch)
+    )
+    return estimate(system, chosen.covariance, belief)
 
 
 def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:

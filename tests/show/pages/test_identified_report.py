@@ -51,8 +51,9 @@ def asked() -> Asked:
     """A humanoid with true parameters of its own, in 20 poses."""
     rng = np.random.default_rng(4)
     model = load("humanoid")
-    poses = measure(random_truth(model, rng), random_poses(model, 20, rng), rng)
-    found = identify_poses(poses, noise=NOISE, prior=PRIOR)
+    truth = random_truth(model, rng, offsets=False)
+    poses = measure(truth, random_poses(model, 20, rng), rng)
+    found = identify_poses(poses, noise=NOISE, prior=PRIOR, zeroed=True)
     plain = {
         **found.summary(),
         "seed": 0,
@@ -60,7 +61,7 @@ def asked() -> Asked:
         "command": COMMAND,
         "standing_com_covariance_m2": np.diag([1e-6, 4e-6, 9e-6]).tolist(),
     }
-    errors = (found.held_out.before, found.held_out.after)
+    errors = (found.held_out.original.pressure, found.held_out.file.pressure)
     return Asked(plain, model, found.robot, errors)
 
 
@@ -91,7 +92,7 @@ def test_report_shows_what_was_found(asked, source):
         "Confirmed.",
         plain["sentence"],
         f"{plain['mass_kg']['after']:.2f} ± {plain['mass_kg']['interval_95']:.2f} kg",
-        f"|reduction|{100 * held['reduction']:.1f} %|",
+        f"|reduction|{100 * held['reduction']['fraction']:.1f} %|",
         f"|poses|{plain['poses']}|",
         f"|unknowns of the links|{plain['identifiable']['unknowns']}|",
         "residuals against noise, lateral forces",
@@ -123,7 +124,7 @@ def test_what_held_out_poses_do_not_confirm_is_no_improvement(asked):
     held = {
         **asked.results["held_out"],
         "confirmed": False,
-        "reduction_interval_95": [-0.1, 0.4],
+        "reduction": {"fraction": 0.2, "interval_95": [-0.1, 0.4]},
     }
     words = "|".join(Page(asked.report(held_out=held, sentence="So so.")).words)
     assert "Not confirmed." in words

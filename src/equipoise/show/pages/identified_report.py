@@ -61,7 +61,7 @@ def identified_report(
     Args:
         results: What was found, as
             ``Identified.summary()`` has it. ``versions``
-            maps programs to versions and ``seed`` is the bootstrap's, if there.
+            maps programs to versions, if there.
             ``standing_com_covariance_m2``, shape (3, 3), is how the identified CoM of
             the standing robot scatters in the world [m²]; with it, its 95 % ellipse is
             drawn.
@@ -115,15 +115,15 @@ def _opening(results: Mapping[str, Any], title: str, found: Places) -> str:
 
 def _tiles(results: Mapping[str, Any], found: Places) -> str:
     held, mass = results["held_out"], results["mass_kg"]
-    rms = [1e3 * held[f"cop_rms_{when}_m"] for when in ("before", "after")]
-    low, high = held["reduction_interval_95"]
+    rms = [1e3 * held["cop_rms_m"][which] for which in ("original", "file")]
+    low, high = held["reduction"]["interval_95"]
     tiles = [
         (
             f"{signed(rms[0], 2)} → {signed(rms[1], 2)} mm",
-            "held-out error of the centre of pressure, RMS",
+            "error of the centre of pressure in stretches left out, RMS",
         ),
         (
-            percent(held["reduction"]),
+            percent(held["reduction"]["fraction"]),
             f"reduction of that error; 95 % interval {percent(low)} to {percent(high)}",
         ),
         (
@@ -151,22 +151,26 @@ def _note(words: str) -> str:
 
 def _held_out_words(results: Mapping[str, Any]) -> str:
     held = results["held_out"]
-    low, _ = held["reduction_interval_95"]
+    low, _ = held["reduction"]["interval_95"]
     words = (
-        f"Poses were left out in {held['folds']} parts, one after the other; each was "
-        "predicted by a model that was identified without it. "
+        f"{held['stretches']} stretches were left out in {held['folds']} parts, one "
+        "after the other; each was predicted by a file that was identified without it, "
+        "as the sensors show them, without offsets. "
     )
     if held["confirmed"]:
+        better = [name for name in ("com", "mass") if held[f"{name}_confirmed"]]
+        which = {"com": "centre of mass", "mass": "mass"}
         return words + (
-            f"The error falls by at least {percent(low)} with 97.5 % probability, and "
-            "more than the sensors' offsets alone would make it fall: an improvement."
+            f"The file is better in its {' and its '.join(which[b] for b in better)}: "
+            "by more than a tenth of the error with 97.5 % probability, and offsets of "
+            "the sensors do not explain it."
         )
     if low > 0.0:
-        alone = 1e3 * held["cop_rms_offsets_only_m"]
         return words + (
-            f"The error falls; but with the model's masses and identified offsets of "
-            f"the sensors it is {signed(alone, 2)} mm already: the data do not say "
-            "that the masses are wrong, and this is not called an improvement."
+            "The error falls, but by less than a tenth at the end of its interval, "
+            "or offsets of the sensors explain it as well "
+            f"({signed(1e3 * held['cop_rms_m']['offsets_only'], 2)} mm with these "
+            "alone): this is not called an improvement."
         )
     return words + (
         "The 95 % interval of the reduction reaches zero or below: this is not called "
@@ -210,9 +214,9 @@ def _seen_words(results: Mapping[str, Any]) -> str:
             "the link's part in the shift of a sum."
         )
     return (
-        f"The data determine {seen} of {len(links)} links. The others stay at the "
-        "model's value: their intervals are hardly narrower than the model's, and what "
-        "moves there is the link's part in the shift of a sum of links."
+        f"The data determine {seen} of {len(links)} links. The others are known only "
+        "together with others: their intervals are hardly narrower than the model's, "
+        "and what moves there is the link's part in the shift of a sum of links."
     )
 
 
@@ -231,9 +235,10 @@ def results_table(results: Mapping[str, Any]) -> str:
     """Return the results of the whole robot, in groups."""
     held, found = results["held_out"], results["identifiable"]
     mass, scale = results["mass_kg"], results["noise_scale"]
-    low, high = held["reduction_interval_95"]
-    rms = [held[f"cop_rms_{which}_m"] for which in ("before", "offsets_only", "after")]
-    model, offsets, after = values_with_unit(rms, "m")
+    low, high = held["reduction"]["interval_95"]
+    rms = held["cop_rms_m"]
+    pressure = dict(zip(rms, values_with_unit(list(rms.values()), "m"), strict=True))
+    weight = held["weight_rms_fraction"]
     groups: dict[str, list[tuple[str, object]]] = {
         "Mass": [
             ("robot", results["robot"]),
@@ -243,14 +248,19 @@ def results_table(results: Mapping[str, Any]) -> str:
                 f"{signed(mass['after'], 2)} ± {signed(mass['interval_95'], 2)} kg",
             ),
         ],
-        "Poses left out": [
+        "Stretches left out": [
             ("poses", results["poses"]),
+            ("stretches", held["stretches"]),
             ("parts left out in turn", held["folds"]),
-            ("CoP error, RMS, model", model),
-            ("CoP error, RMS, model with offsets", offsets),
-            ("CoP error, RMS, identified", after),
-            ("reduction", percent(held["reduction"])),
+            ("CoP error, RMS, original file", pressure["original"]),
+            ("CoP error, RMS, ridge regression", pressure["ridge"]),
+            ("CoP error, RMS, identified file", pressure["file"]),
+            ("reduction", percent(held["reduction"]["fraction"])),
             ("reduction, 95 % interval", f"{percent(low)} to {percent(high)}"),
+            ("CoP error, RMS, original with offsets", pressure["offsets_only"]),
+            ("CoP error, RMS, identified with offsets", pressure["file_with_offsets"]),
+            ("weight error, RMS, original file", percent(weight["original"])),
+            ("weight error, RMS, identified file", percent(weight["file"])),
         ],
         "Identifiability": [
             ("unknowns of the links", found["unknowns"]),
@@ -275,6 +285,7 @@ def results_table(results: Mapping[str, Any]) -> str:
                 "further lateral force of each foot, standard deviation",
                 value_with_unit(results["level"]["lateral_force_n"], "N"),
             ),
+            ("offsets", results["offset_belief"]),
             ("poses that count less", _named(results["outliers"])),
         ],
     }
