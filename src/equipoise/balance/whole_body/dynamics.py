@@ -46,11 +46,6 @@ class Dynamics:
         v: Velocity, shape (nv,).
         mass_matrix: M, shape (nv, nv).
         bias_force: h, shape (nv,); one may add what else acts on the robot.
-        base: Pose of the base.
-        base_rotation: From base to world, shape (3, 3).
-        com: Centre of mass [m], shape (3,).
-        com_jacobian: Shape (3, nv).
-        com_drift: Its acceleration while a = 0, J̇ v, shape (3,).
         joint_positions: Joint positions [rad or m], shape (nv - 6,).
     """
 
@@ -72,15 +67,11 @@ class Dynamics:
         # a number for each joint, none of them a circle or a ball
         self._plain = robot.nq - 7 == nv - BASE_DOF
         self._per_mass = 1.0 / robot.mass
-        self._root = model.getFrameId(model.names[1], pin.FrameType.JOINT)
         self._still = np.zeros(nv)
+        self._moving = False
         self.q, self.v = np.array(robot.standing), np.zeros(nv)
         self.joint_positions = joint_positions(robot, self.q)
-        self.mass_matrix = np.zeros((nv, nv))
-        self.bias_force, self._base_bias = np.zeros(nv), np.zeros(BASE_DOF)
-        self.base, self.base_rotation = pin.SE3.Identity(), np.eye(3)
-        self.com, self.com_drift = np.zeros(3), np.zeros(3)
-        self.com_jacobian = np.zeros((3, nv))
+        self.mass_matrix, self.bias_force = np.zeros((nv, nv)), np.zeros(nv)
         self.update(self.q, self.v)
 
     def update(self, q: Array, v: Array) -> Dynamics:
@@ -88,21 +79,40 @@ class Dynamics:
         model, data = self.model, self.data
         self.q, self.v = q, v
         self.joint_positions = q[7:] if self._plain else joint_positions(self.robot, q)
-        self.mass_matrix = matrix = pin.crba(model, data, q)
-        self.bias_force = bias = pin.nonLinearEffects(model, data, q, v)
-        pin.forwardKinematics(model, data, q, v, self._still)
-        pin.computeJointJacobians(model, data)
-        self._base_bias = bias[:BASE_DOF].copy()
-        self.base = base = pin.updateFramePlacement(model, data, self._root)
-        self.base_rotation = rotation = base.rotation
-        # the base's rows are those of CoM and moment about the base
-        per_mass = rotation * self._per_mass
-        self.com_jacobian = per_mass.dot(matrix[:3])
-        self.com_drift = per_mass.dot(bias[:3])
-        self.com_drift[2] -= STANDARD_GRAVITY
-        lever = np.array((matrix[5, 1], matrix[3, 2], matrix[4, 0]))
-        self.com = base.translation + per_mass.dot(lever)
+        # this way, it finds poses and Jacobians of the joints as well
+        self.mass_matrix = pin.crba(model, data, q, pin.Convention.WORLD)
+        self.bias_force = pin.nonLinearEffects(model, data, q, v)
+        self._moving = False
         return self
+
+    @property
+    def base(self) -> pin.SE3:
+        """Pose of the base."""
+        return self.data.oMi[1]
+
+    @property
+    def base_rotation(self) -> Array:
+        """Rotation from base to world, shape (3, 3)."""
+        return np.asarray(self.base.rotation)
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass [m], shape (3,)."""
+        return np.asarray(self.base.translation + self._com_from_base())
+
+    @property
+    def com_jacobian(self) -> Array:
+        """J of the CoM velocity, shape (3, nv); the base's rows of M say it."""
+        return np.asarray(
+            (self._per_mass * self.base_rotation).dot(self.mass_matrix[:3])
+        )
+
+    @property
+    def com_drift(self) -> Array:
+        """Acceleration of the CoM while a = 0, J̇ v, shape (3,)."""
+        drift = (self._per_mass * self.base_rotation).dot(self.data.nle[:3])
+        drift[2] -= STANDARD_GRAVITY
+        return np.asarray(drift)
 
     @property
     def com_velocity(self) -> Array:
@@ -119,7 +129,7 @@ class Dynamics:
     def momentum_drift(self) -> Array:
         """Return Ȧ v, the rate of the angular momentum while a = 0, shape (3,)."""
         rotation, lever = self.base_rotation, self._com_from_base()
-        force, moment = self._base_bias.reshape(2, 3) @ rotation.T
+        force, moment = self.data.nle[:6].reshape(2, 3) @ rotation.T
         return np.asarray(moment - pin.skew(lever) @ force)
 
     def frame(self, name: str) -> int:
@@ -155,6 +165,7 @@ class Dynamics:
 
     def twist(self, frame: int) -> Array:
         """Return velocity and angular velocity of a frame, shape (6,)."""
+        self._move()
         moving = pin.getFrameVelocity(self.model, self.data, frame, WORLD_AXES)
         return np.asarray(moving.vector)
 
@@ -166,6 +177,7 @@ class Dynamics:
 
     def drift(self, frame: int) -> Array:
         """Return J̇ v of a frame: its acceleration while a = 0, shape (6,)."""
+        self._move()
         moving = pin.getFrameClassicalAcceleration(
             self.model, self.data, frame, WORLD_AXES
         )
@@ -178,14 +190,24 @@ class Dynamics:
             frame: Number of the frame.
             damping: Rate at which a velocity that it has is stopped [1/s].
         """
+        self._move()
         model, data = self.model, self.data
         jacobian = pin.getFrameJacobian(model, data, frame, OWN_AXES)
         moving = pin.getFrameClassicalAcceleration(model, data, frame, OWN_AXES)
         twist = pin.getFrameVelocity(model, data, frame, OWN_AXES)
         return jacobian, np.asarray(-damping * twist.vector - moving.vector)
 
+    def _move(self) -> None:
+        """Find velocities and accelerations of the joints, if something needs them."""
+        if not self._moving:
+            pin.forwardKinematics(self.model, self.data, self.q, self.v, self._still)
+            self._moving = True
+
     def _com_from_base(self) -> Array:
-        return np.asarray(self.com - self.base.translation)
+        """Return the CoM as seen from the base, in world axes."""
+        matrix = self.mass_matrix
+        lever = np.array((matrix[5, 1], matrix[3, 2], matrix[4, 0]))
+        return np.asarray((self._per_mass * self.base_rotation).dot(lever))
 
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
