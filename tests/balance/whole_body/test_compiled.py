@@ -19,6 +19,8 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     build_qp,
     solve_qp,
 )
+from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.problem import RangeLimits
 from equipoise.balance.whole_body.tasks import AngularMomentumTask, FrameTask, Task
 
 # Which contacts there are, and in which order.
@@ -134,6 +136,37 @@ def test_compiled_torques_are_those_of_the_programme(
         assert_same(found, solve_qp(again, near=near), dynamics)
         limited += int(near.any())
     assert limited
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_bounds_follow_from_where_joints_are(name: str) -> None:
+    """Near stops, beyond them, and too fast, bounds are those of the joints' range."""
+    dynamics = dynamics_of(name, 1, 0.3)
+    compiled, chance = CompiledProblem(dynamics), np.random.default_rng(0)
+    position, velocity = dynamics.joint_positions, dynamics.v[6:]
+    count, contacts = len(position), foot_contacts(dynamics)[:1]
+    tasks, torque, limited = balance_tasks(dynamics, 1), np.full(count, 2e3), 0
+    for _ in range(4):
+        below, above = chance.normal(0.1, 0.05, (2, count))
+        speed = chance.uniform(0.4, 2.0, count)
+        speed[0] = above[0] = np.inf
+        motion = JointRange(
+            position - below, position + above, speed, np.full(count, 10.0)
+        )
+        limits = RangeLimits(torque, motion, position, velocity, 0.02)
+        bounds = motion.acceleration_bounds(position, velocity, 0.02)
+        known = Limits(torque, *bounds)
+        reference = solve_qp(build_qp(dynamics, tasks, contacts, known))
+        found = compiled.solve(tasks, contacts, limits)
+        if reference.relaxed:
+            assert found is None
+            continue
+        assert_same(found, reference, dynamics)
+        readable = solve_qp(build_qp(dynamics, tasks, contacts, limits))
+        assert_same(readable, reference, dynamics)
+        distance = np.minimum(*np.abs(reference.acceleration[6:] - bounds))
+        limited += int((distance < 1e-6).sum())
+    assert limited > 4
 
 
 def test_what_is_not_compiled_is_left_to_the_programme() -> None:

@@ -8,7 +8,7 @@ its solution. Tasks of one's own give their rows as they always do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from equipoise.arrays import Array
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.inverse_dynamics import Solution
+from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import (
     ACCELERATION_COST,
     FORCE_COST,
@@ -24,6 +25,7 @@ from equipoise.balance.whole_body.problem import (
     Contact,
     Grasp,
     Limits,
+    RangeLimits,
     grasp_of,
 )
 from equipoise.balance.whole_body.reduced_problem import EQUALITY, NEAR, VIOLATED
@@ -209,7 +211,7 @@ class _Layout:
             frame.append(number)
             directions += rows
             starts.append(len(directions))
-        self._kinds, self._starts = kind, starts
+        self._starts = starts
         layout = types.Layout()
         layout.frames, layout.tasks = len(frames), len(self._rowed)
         layout.postures, layout.contacts = len(self._postures), len(self._contacts)
@@ -266,7 +268,7 @@ class _Layout:
 
     def _given(self, nv: int) -> Any:
         """Return memory of what tasks want in a tick."""
-        from equipoise.kernels.whole_body.types import POSTURE
+        from equipoise.kernels.whole_body.types import POSTURE, RANGE
 
         types, joints = self._types, nv - BASE_DOF
         tasks, contacts = len(self._rowed), len(self._contacts)
@@ -280,32 +282,45 @@ class _Layout:
 
         self._velocity, self._bias = make("velocity", nv), make("bias", nv)
         self._position = make("position", joints)
-        per_row = [make(name, rows) for name in ("stiffness", "damping", "root_weight")]
+        stiffness, damping = make("stiffness", rows), make("damping", rows)
+        root_weight = make("root_weight", rows)
         pose = make("pose", tasks, 16)
-        twists = [
+        velocity, acceleration, leftover = (
             make(name, tasks, 6, dtype=types.vec6)
             for name in ("wanted_velocity", "wanted_acceleration", "leftover")
-        ]
+        )
         posture = make("posture", len(self._postures), POSTURE, joints)
         own_rows = make("own_rows", rows, nv + 1)
-        self._task_memory = []
+        memories = []
         for number in range(tasks):
             at = slice(self._starts[number], self._starts[number + 1])
-            self._task_memory.append(
-                (
-                    own_rows[at],
-                    *(values[at] for values in per_row),
-                    pose[number].reshape(4, 4),
-                    pose[number][:3],
-                    *(twist[number] for twist in twists),
-                    *(twist[number, :3] for twist in twists[:2]),
-                )
+            memory = _TaskMemory(
+                own_rows[at],
+                stiffness[at],
+                damping[at],
+                root_weight[at],
+                pose[number].reshape(4, 4),
+                velocity[number],
+                acceleration[number],
+                leftover[number],
             )
-        self._posture_memory = [tuple(posture[i]) for i in range(len(self._postures))]
+            memories.append(memory)
+        writers = {ComTask: _write_com, AngularMomentumTask: _write_momentum}
+        writers[FrameTask] = _write_frame
+        self._writes = [
+            (writers.get(type(task), _write_rows), task, memory)
+            for task, memory in zip(self._rowed, memories, strict=True)
+        ]
+        self._posture_writes = [
+            (task, tuple(numbers))
+            for task, numbers in zip(self._postures, posture, strict=False)
+        ]
         self._damping = make("contact_damping", contacts)
         self._most_force = make("most_force", contacts)
         self._leftover = make("contact_leftover", contacts, 6, dtype=types.vec6)
         self._limits = [make(name, joints) for name in ("torque", "least", "most")]
+        self._range, self._time = make("range", RANGE, joints), make("range_time", 1)
+        self._motion: JointRange | None = None
         return given
 
     def _parts(self, nv: int) -> Any:
@@ -370,11 +385,9 @@ class _Layout:
 
     def fill(self, dynamics: Dynamics, limits: Limits) -> None:
         """Write what tasks, contacts and limits want into memory."""
-        for task, kind, memory in zip(
-            self._rowed, self._kinds, self._task_memory, strict=True
-        ):
-            _fill_task(dynamics, task, kind, memory)
-        for posture, numbers in zip(self._postures, self._posture_memory, strict=True):
+        for write, task, memory in self._writes:
+            write(dynamics, task, memory)
+        for posture, numbers in self._posture_writes:
             weight, stiffness, damping, position, velocity, acceleration = numbers
             weight[:], stiffness[:] = posture.weight, posture.stiffness
             damping[:], position[:] = posture.damping, posture.position
@@ -384,14 +397,29 @@ class _Layout:
             self._most_force[number] = contact.most_force
             left = contact.leftover
             self._leftover[number] = 0.0 if left is None else left
-        torque, least, most = self._limits
-        torque[:] = limits.torque
-        lowest, highest = limits.least_acceleration, limits.most_acceleration
-        least[:] = -UNLIMITED if lowest is None else lowest
-        most[:] = UNLIMITED if highest is None else highest
         self._velocity[:] = dynamics.v
         self._bias[:] = dynamics.bias_force
         self._position[:] = dynamics.joint_positions
+        self._fill_limits(limits)
+
+    def _fill_limits(self, limits: Limits) -> None:
+        torque, least, most = self._limits
+        torque[:] = limits.torque
+        if isinstance(limits, RangeLimits):
+            motion, self._time[0] = limits.motion, limits.time
+            if motion is not self._motion:
+                self._motion = motion
+                self._range[:] = (
+                    motion.lower,
+                    motion.upper,
+                    motion.speed,
+                    motion.braking,
+                )
+            return
+        self._time[0] = 0.0
+        lowest, highest = limits.least_acceleration, limits.most_acceleration
+        least[:] = -UNLIMITED if lowest is None else lowest
+        most[:] = UNLIMITED if highest is None else highest
 
     def matrices(self, size: int, counted: int) -> tuple[Any, ...]:
         """Return what DAQP is given, with this many unknowns and limits."""
@@ -430,32 +458,50 @@ class _Layout:
         )
 
 
-def _fill_task(
-    dynamics: Dynamics, task: Task, kind: int, memory: tuple[Array, ...]
-) -> None:
-    """Write what a task wants into its memory."""
-    from equipoise.kernels.whole_body.types import FRAME, OWN
+class _TaskMemory(NamedTuple):
+    """Where kernels look for what a task wants: rows of one's own, or the rest."""
 
-    rows, stiffness, damping, root_weight, pose, place, *twists = memory
-    velocity, acceleration, leftover, velocity_3, acceleration_3 = twists
-    if kind == OWN:
-        jacobian, goal = task.rows(dynamics)
-        root = task.root_weight[:, None] if task.root_weight.ndim else task.root_weight
-        np.multiply(jacobian, root, out=rows[:, :-1])
-        np.multiply(goal, task.root_weight, out=rows[:, -1])
-        return
+    rows: Array
+    stiffness: Array
+    damping: Array
+    root_weight: Array
+    pose: Array
+    velocity: Array
+    acceleration: Array
+    leftover: Array
+
+
+def _write_rows(dynamics: Dynamics, task: Any, memory: _TaskMemory) -> None:
+    """Write rows of a task of one's own."""
+    jacobian, goal = task.rows(dynamics)
+    root, rows = task.root_weight, memory.rows
+    np.multiply(jacobian, root[:, None] if root.ndim else root, out=rows[:, :-1])
+    np.multiply(goal, root, out=rows[:, -1])
+
+
+def _write_frame(dynamics: Dynamics, task: Any, memory: _TaskMemory) -> None:
+    """Write what a task of a frame wants."""
+    _, stiffness, damping, root_weight, pose, velocity, acceleration, leftover = memory
+    stiffness[:], damping[:] = task.stiffness, task.damping
+    root_weight[:], pose[:] = task.root_weight, task.pose
+    velocity[:], acceleration[:] = task.velocity, task.acceleration
+    leftover[:] = 0.0 if task.leftover is None else task.leftover
+
+
+def _write_com(dynamics: Dynamics, task: Any, memory: _TaskMemory) -> None:
+    """Write what a task of the CoM wants."""
+    _, stiffness, damping, root_weight, pose, velocity, acceleration, _ = memory
+    stiffness[:], damping[:] = task.stiffness, task.damping
+    root_weight[:], pose[0, :3] = task.root_weight, task.position
+    velocity[:3], acceleration[:3] = task.velocity, task.acceleration
+
+
+def _write_momentum(dynamics: Dynamics, task: Any, memory: _TaskMemory) -> None:
+    """Write what a task of the angular momentum wants."""
+    _, stiffness, damping, root_weight, _, velocity, acceleration, _ = memory
     stiffness[:], damping[:] = task.stiffness, task.damping
     root_weight[:] = task.root_weight
-    if kind == FRAME:
-        assert isinstance(task, FrameTask)
-        pose[:] = task.pose
-        velocity[:], acceleration[:] = task.velocity, task.acceleration
-        leftover[:] = 0.0 if task.leftover is None else task.leftover
-    elif isinstance(task, ComTask):
-        place[:] = task.position
-        velocity_3[:], acceleration_3[:] = task.velocity, task.acceleration
-    elif isinstance(task, AngularMomentumTask):
-        velocity_3[:], acceleration_3[:] = task.momentum, task.rate
+    velocity[:3], acceleration[:3] = task.momentum, task.rate
 
 
 def _poses(data: Any, count: int) -> Array:

@@ -35,6 +35,7 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     solve_qp,
 )
 from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.problem import RangeLimits
 from equipoise.balance.whole_body.step_targets import omega_of
 from equipoise.balance.whole_body.steps import RecoverySteps
 from equipoise.balance.whole_body.tasks import (
@@ -237,10 +238,13 @@ class WholeBodyController(Controller[State]):
         self.posture_task.velocity = target.velocity
         self.posture_task.acceleration = self._joint_acceleration(target)
         velocity = known.v[BASE_DOF:]
-        least, most = self.joints.motion.acceleration_bounds(
-            dynamics.joint_positions, velocity, gains.limit_periods * self.period
+        limits = RangeLimits(
+            gains.torque * self.joints.torque,
+            self.joints.motion,
+            dynamics.joint_positions,
+            velocity,
+            gains.limit_periods * self.period,
         )
-        limits = Limits(gains.torque * self.joints.torque, least, most)
         own = (self.com_task, self.torso_task, self.posture_task, *self.tasks)
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:

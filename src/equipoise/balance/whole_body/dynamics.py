@@ -62,7 +62,7 @@ class Dynamics:
         if rotor_inertia is not None:
             armature[BASE_DOF:] = rotor_inertia
         model.armature = armature
-        self.data = model.createData()
+        self._use(model.createData())
         nv = model.nv
         # a number for each joint, none of them a circle or a ball
         self._plain = robot.nq - 7 == nv - BASE_DOF
@@ -85,6 +85,13 @@ class Dynamics:
         self._moving = False
         return self
 
+    def _use(self, data: pin.Data) -> None:
+        """Use some memory of Pinocchio, of which these arrays are parts."""
+        self.data, self._bias = data, data.nle
+        self._base_rotation = data.oMi[1].rotation
+        self._base_place = data.oMi[1].translation
+        self._com = data.oYcrb[1].lever  # of all bodies together
+
     @property
     def base(self) -> pin.SE3:
         """Pose of the base."""
@@ -93,24 +100,24 @@ class Dynamics:
     @property
     def base_rotation(self) -> Array:
         """Rotation from base to world, shape (3, 3)."""
-        return np.asarray(self.base.rotation)
+        return np.array(self._base_rotation)
 
     @property
     def com(self) -> Array:
         """Centre of mass [m], shape (3,)."""
-        return np.asarray(self.base.translation + self._com_from_base())
+        return np.array(self._com)
 
     @property
     def com_jacobian(self) -> Array:
         """J of the CoM velocity, shape (3, nv); the base's rows of M say it."""
         return np.asarray(
-            (self._per_mass * self.base_rotation).dot(self.mass_matrix[:3])
+            (self._per_mass * self._base_rotation).dot(self.mass_matrix[:3])
         )
 
     @property
     def com_drift(self) -> Array:
         """Acceleration of the CoM while a = 0, J̇ v, shape (3,)."""
-        drift = (self._per_mass * self.base_rotation).dot(self.data.nle[:3])
+        drift = (self._per_mass * self._base_rotation).dot(self._bias[:3])
         drift[2] -= STANDARD_GRAVITY
         return np.asarray(drift)
 
@@ -121,15 +128,15 @@ class Dynamics:
 
     def momentum_matrix(self) -> Array:
         """Return A of the angular momentum about the CoM, L = A v, shape (3, nv)."""
-        rotation, lever = self.base_rotation, self._com_from_base()
+        rotation, lever = self._base_rotation, self._com - self._base_place
         matrix = self.mass_matrix
         turn = pin.skew(lever) @ rotation
         return np.asarray(rotation @ matrix[3:6] - turn @ matrix[:3])
 
     def momentum_drift(self) -> Array:
         """Return Ȧ v, the rate of the angular momentum while a = 0, shape (3,)."""
-        rotation, lever = self.base_rotation, self._com_from_base()
-        force, moment = self.data.nle[:6].reshape(2, 3) @ rotation.T
+        rotation, lever = self._base_rotation, self._com - self._base_place
+        force, moment = self._bias[:6].reshape(2, 3) @ rotation.T
         return np.asarray(moment - pin.skew(lever) @ force)
 
     def frame(self, name: str) -> int:
@@ -156,7 +163,7 @@ class Dynamics:
         place = carrier.placement * pin.SE3(np.eye(3), np.asarray(position_in_link))
         frame = pin.Frame(name, carrier.parentJoint, place, pin.FrameType.OP_FRAME)
         self._frames[name] = self.model.addFrame(frame, False)
-        self.data = self.model.createData()
+        self._use(self.model.createData())
         self.update(self.q, self.v)
 
     def pose(self, frame: int) -> pin.SE3:
@@ -202,12 +209,6 @@ class Dynamics:
         if not self._moving:
             pin.forwardKinematics(self.model, self.data, self.q, self.v, self._still)
             self._moving = True
-
-    def _com_from_base(self) -> Array:
-        """Return the CoM as seen from the base, in world axes."""
-        matrix = self.mass_matrix
-        lever = np.array((matrix[5, 1], matrix[3, 2], matrix[4, 0]))
-        return np.asarray((self._per_mass * self.base_rotation).dot(lever))
 
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -14,12 +14,16 @@ from equipoise.kernels.whole_body.parts import make_parts
 from equipoise.kernels.whole_body.types import (
     ACCELERATION,
     BLOCK,
+    BRAKING,
     COUNTED,
     DAMPING,
     FINITE,
     FREE,
     POSITION,
+    SPEED,
     STIFFNESS,
+    STOP_ABOVE,
+    STOP_BELOW,
     UNKNOWNS,
     VELOCITY,
     VIOLATED,
@@ -42,7 +46,7 @@ def make_programme(scalar: Any) -> SimpleNamespace:
     Body, Layout, Given, Parts = types.Body, types.Layout, types.Given, types.Parts
     Programme, Answer = types.Programme, types.Answer
     turned, base_at = types.turned, steps.base_at
-    zero, one = scalar(0.0), scalar(1.0)
+    zero, half, one, two = scalar(0.0), scalar(0.5), scalar(1.0), scalar(2.0)
     yes, no = wp.uint8(1), wp.uint8(0)
 
     @wp.func
@@ -116,6 +120,37 @@ def make_programme(scalar: Any) -> SimpleNamespace:
             square = at * (every + 1)
             programme.matrix[square] = programme.matrix[square] + weight
             programme.vector[at] = programme.vector[at] - goal
+
+    @wp.func
+    def most_towards(
+        distance: scalar, speed: scalar, most: scalar, braking: scalar, time: scalar
+    ) -> scalar:
+        """Return the largest acceleration towards a stop, see ``limits``."""
+        rate = one / time
+        near = braking * time * time
+        allowed = wp.sqrt(two * braking * wp.max(distance - half * near, half * near))
+        allowed = allowed + rate * wp.min(distance - near, zero)
+        slope = braking / wp.max(allowed, braking * time)
+        bound = rate * allowed - (rate + slope) * speed
+        bound = wp.min(bound, rate * (most - speed))
+        return wp.max(bound, -two * braking)
+
+    @wp.func
+    def bound_accelerations(body: Body, given: Given) -> None:
+        """Find bounds of accelerations, where they follow from where joints are."""
+        time = given.range_time[0]
+        if time > zero:
+            for j in range(body.joints):
+                at = given.position[j]
+                speed = given.velocity[6 + j]
+                fastest = given.range[SPEED, j]
+                braking = given.range[BRAKING, j]
+                above = given.range[STOP_ABOVE, j] - at
+                below = at - given.range[STOP_BELOW, j]
+                most = most_towards(above, speed, fastest, braking, time)
+                least = -most_towards(below, -speed, fastest, braking, time)
+                given.most[j] = most
+                given.least[j] = wp.min(least, most)
 
     @wp.func
     def fill_contacts(
@@ -279,6 +314,7 @@ def make_programme(scalar: Any) -> SimpleNamespace:
         steps.fill_costs(body, layout, given, parts)
         count_unknowns(body, layout, programme)
         fill_matrix(body, layout, given, parts, programme)
+        bound_accelerations(body, given)
         held = fill_contacts(body, layout, given, parts, programme)
         fill_limits(body, layout, given, parts, programme, held)
 

@@ -20,6 +20,8 @@ from equipoise.kernels.once import once
 COM, MOMENTUM, FRAME, OWN = range(4)
 # Numbers of a posture, one a joint each.
 WEIGHT, STIFFNESS, DAMPING, POSITION, VELOCITY, ACCELERATION, POSTURE = range(7)
+# Where a joint may be and how fast: stops, speed, braking.
+STOP_BELOW, STOP_ABOVE, SPEED, BRAKING, RANGE = range(5)
 # Integers that kernels return: unknowns z, all unknowns, limits that count; limits that
 # are violated and did not count; whether all numbers are finite.
 FREE, UNKNOWNS, COUNTED, VIOLATED, FINITE, ANSWERS = range(6)
@@ -113,6 +115,8 @@ def make_types(scalar: Any) -> SimpleNamespace:
         torque: wp.array[scalar]
         least: wp.array[scalar]
         most: wp.array[scalar]
+        range: wp.array2d[scalar]
+        range_time: wp.array[scalar]
 
     @wp.struct
     class Parts:
