@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.balance.whole_body.foothold import Step, StepGains, choose_foothold
+from equipoise.balance.whole_body.foothold import (
+    PlannedStep,
+    Step,
+    StepGains,
+    choose_foothold,
+    planned_error,
+)
 
 LENGTH, OMEGA = 0.9, 3.3
 RATE = math.sqrt(9.81 / LENGTH)
@@ -46,6 +52,21 @@ def choose(step: Step, gains: StepGains = GAINS) -> tuple[np.ndarray, float]:
     """Return place and time of the foothold that is chosen."""
     found = choose_foothold(step, gains, LENGTH, RATE, FOOT_SPEED)
     return found.place, found.time
+
+
+def test_the_error_of_a_step_as_planned_is_known_without_choosing() -> None:
+    """Both ways to the error of the DCM at the planned touch-down agree."""
+    chance = np.random.default_rng(0)
+    for _ in range(50):
+        step = a_step(
+            tuple(chance.normal(0.0, 0.05, 2)),
+            time_left=chance.uniform(0.01, 0.6),
+            swung=chance.uniform(0.0, 0.4),
+            sole_middle=chance.normal(0.0, 0.02, 2),
+        )
+        known = PlannedStep(*(getattr(step, name) for name in PlannedStep._fields))
+        found = choose_foothold(step, GAINS, LENGTH, RATE, FOOT_SPEED)
+        assert planned_error(known, GAINS, RATE) == pytest.approx(found.unchanged_error)
 
 
 def test_a_step_on_its_plan_is_left_as_planned() -> None:

@@ -18,6 +18,7 @@ left to the next step.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -139,6 +140,21 @@ class Step(NamedTuple):
     leg: float
 
 
+class PlannedStep(NamedTuple):
+    """What of a :class:`Step` says whether it may go as planned; two numbers each."""
+
+    omega: float
+    com: Sequence[float]
+    com_velocity: Sequence[float]
+    zmp: Sequence[float]
+    planned: Sequence[float]
+    dcm_from_foothold: Sequence[float]
+    time_left: float
+    swung: float
+    sole_middle: Sequence[float]
+    sole_half: Sequence[float]
+
+
 class Foothold(NamedTuple):
     """Where and when a foot is to come down.
 
@@ -170,9 +186,8 @@ def choose_foothold(
         foot_speed: Mean speed of a swing foot at most [m/s].
     """
     left = step.time_left
-    least = max(gains.shortest / rate - step.swung, min(LAST_TIME / rate, left))
-    longest = max(gains.longest * left, least + 0.1 / rate)
-    times = np.linspace(least, longest, TIMES)
+    least, gap = _times(left, step.swung, gains, rate)
+    times = least + gap * np.arange(TIMES)
     grow = np.exp(step.omega * times)[:, None]
     zmp, planned = step.zmp, step.planned
     going = step.com_velocity / step.omega
@@ -207,6 +222,42 @@ def choose_foothold(
         float(cost[best]),
         float(np.linalg.norm(unchanged)),
     )
+
+
+def planned_error(step: PlannedStep, gains: StepGains, rate: float) -> float:
+    """Return the error of the DCM at the planned touch-down alone [m].
+
+    It is the ``unchanged_error`` of :func:`choose_foothold`, in plain numbers, which
+    takes a tenth of the time: most steps go as planned.
+
+    Args:
+        step: What matters of the step.
+        gains: What is allowed.
+        rate: √(g / L) [1/s].
+    """
+    left = step.time_left
+    least, gap = _times(left, step.swung, gains, rate)
+    nearest = min(max(round((left - least) / gap), 0), TIMES - 1)
+    grow = math.exp(step.omega * (least + nearest * gap))
+    total = 0.0
+    for axis in range(2):
+        zmp, half = step.zmp[axis], gains.sole * step.sole_half[axis]
+        end = step.planned[axis] + step.dcm_from_foothold[axis]
+        dcm = step.com[axis] + step.com_velocity[axis] / step.omega
+        error = dcm - zmp - (end - zmp) / grow
+        beyond = step.sole_middle[axis] - zmp
+        edge = max(half + (beyond if error > 0.0 else -beyond), 0.0)
+        total += max(edge + (abs(error) - edge) * grow, 0.0) ** 2
+    return math.sqrt(total)
+
+
+def _times(
+    left: float, swung: float, gains: StepGains, rate: float
+) -> tuple[float, float]:
+    """Return the first of the times that are compared, and from each to the next."""
+    least = max(gains.shortest / rate - swung, min(LAST_TIME / rate, left))
+    longest = max(gains.longest * left, least + 0.1 / rate)
+    return least, (longest - least) / (TIMES - 1)
 
 
 def _box(step: Step, gains: StepGains, length: float) -> tuple[Array, Array]:

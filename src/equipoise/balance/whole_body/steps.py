@@ -21,9 +21,11 @@ from equipoise.balance.estimator import Estimate
 from equipoise.balance.whole_body.feet import Feet, FootState
 from equipoise.balance.whole_body.foothold import (
     Foothold,
+    PlannedStep,
     Step,
     StepGains,
     choose_foothold,
+    planned_error,
 )
 from equipoise.balance.whole_body.step_plan import STEPS, SteppingInPlace
 from equipoise.balance.whole_body.step_targets import (
@@ -130,6 +132,7 @@ class RecoverySteps:
         low = np.array([polygon.min(axis=0) for polygon in polygons])
         high = np.array([polygon.max(axis=0) for polygon in polygons])
         self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
+        self._sizes = np.stack((self._middle, self._half), axis=1).tolist()
         self._reaches = leg_reaches(robot)
         speed = min(gains.speed * feet.rate * feet.length, gains.fastest_foot)
         if joint_speed is not None:
@@ -216,6 +219,7 @@ class RecoverySteps:
 
     def _new_step(self) -> None:
         """Forget what belongs to one step."""
+        self._end: tuple[Gait, Phase, Target] | None = None
         self._changes = False
         self._goal: _Goal | None = None
         self._swung = self._dropped = 0.0
@@ -254,15 +258,43 @@ class RecoverySteps:
 
     def _lost(self, known: Estimate, target: Target) -> bool:
         """Return whether the DCM of a robot that stands has left its soles."""
+        ahead = known.dcm(omega_of(target))
+        if self._between_soles(known, ahead):
+            return False
         soles = []
         for foot in range(2):
             place, rotation = self.feet.measured_sole(known, foot)
             half = self.gains.edge * self._half[foot]
             box = self._middle[foot] + half * CORNERS
             soles.append(place[:2] + box @ rotation[:2, :2].T)
-        ahead = known.dcm(omega_of(target))
         hull = convex_hull(np.concatenate(soles))
         return bool(polygon_margin(hull, ahead[None])[0] < 0.0)
+
+    def _between_soles(self, known: Estimate, point: Array) -> bool:
+        """Return whether a point is surely above the soles or between them.
+
+        It is if both of its feet on the line between their middles, moved to it by the
+        same distance, are in their soles; and in a fraction of the time of a hull.
+        """
+        edge, soles, middles = self.gains.edge, [], []
+        for foot, (middle, half) in enumerate(self._sizes):
+            place, rotation = self.feet.measured_sole(known, foot)
+            (a, b, _), (c, d, _), _ = rotation.tolist()
+            x, y = place.tolist()[:2]
+            middles.append(
+                (x + a * middle[0] + b * middle[1], y + c * middle[0] + d * middle[1])
+            )
+            soles.append((a, b, c, d, edge * half[0], edge * half[1]))
+        (x, y), (left, right) = point.tolist(), middles
+        along, across = right[0] - left[0], right[1] - left[1]
+        length = along**2 + across**2
+        part = (x - left[0]) * along + (y - left[1]) * across
+        part = min(max(part / length, 0.0), 1.0) if length > 0.0 else 0.0
+        x, y = x - left[0] - part * along, y - left[1] - part * across
+        for a, b, c, d, half_x, half_y in soles:
+            if abs(a * x + c * y) > half_x or abs(b * x + d * y) > half_y:
+                return False
+        return True
 
     def _begin(self, known: Estimate, target: Target, now: float) -> None:
         """Begin to step from standing, with the foot that helps more."""
@@ -356,6 +388,8 @@ class RecoverySteps:
                 self._follow(known, plan, 1 - swing)
         self._swung += self.period
         time = now + self._offset
+        if not self._changes and self._as_planned(known, plan, phase, time):
+            return plan, 0.0
         goal, unchanged = self._foothold(known, plan, phase, now)
         if not self._changes:
             if unchanged < self.gains.threshold * self.feet.length:
@@ -382,6 +416,49 @@ class RecoverySteps:
             wanted = self._lowered_foot(wanted, SIDES[swing])
         here = known.com[:2] + known.com_offset
         return with_dcm(wanted, here, self.feet.shift[:2], goal.dcm, left), goal.lower
+
+    def _end_of(self, phase: Phase) -> Target:
+        """Return what is wanted at a phase's end, sampled once a phase."""
+        assert self._plan is not None
+        gait, last = self._plan.gait, self._end
+        if last is None or last[0] is not gait or last[1] is not phase:
+            last = self._end = gait, phase, self._sample(phase.end)
+        return last[2]
+
+    def _as_planned(
+        self, known: Estimate, plan: Target, phase: Phase, time: float
+    ) -> bool:
+        """Return whether a step may go as planned."""
+        swing, end = _swing_foot(phase), self._end_of(phase)
+        assert plan.zmp is not None
+        assert end.soles is not None
+        assert end.dcm is not None
+        sole, rotation = self.feet.measured_sole(known, 1 - swing)
+        turn = math.atan2(rotation[1, 0], rotation[0, 0])
+        c, s = math.cos(turn), math.sin(turn)
+
+        def seen(vector: Array, *more: Array) -> tuple[float, float]:
+            """Return the sum of vectors, in axes of the stance sole."""
+            x, y = vector.tolist()[:2]
+            for other in more:
+                x, y = x + float(other[0]), y + float(other[1])
+            return c * x + s * y, c * y - s * x
+
+        shift, foothold = self.feet.shift, end.soles[SIDES[swing]][:3, 3]
+        step = PlannedStep(
+            omega_of(plan),
+            seen(known.com, known.com_offset, -sole),
+            seen(known.com_velocity),
+            seen(plan.zmp, shift, -sole),
+            seen(foothold, shift, -sole),
+            seen(end.dcm, -foothold),
+            max(phase.end - time, self.period),
+            self._swung,
+            self._sizes[1 - swing][0],
+            self._sizes[1 - swing][1],
+        )
+        error = planned_error(step, self.gains, self.feet.rate)
+        return error < self.gains.threshold * self.feet.length
 
     def _lowered_foot(self, target: Target, side: Side) -> Target:
         """Return a target whose swing foot looks for the ground."""
