@@ -56,6 +56,10 @@ class CompiledProblem:
         self._layouts: dict[tuple[int, ...], _Layout] = {}
         self._data: Any = None
 
+    def prepare(self, tasks: Sequence[Task], contacts: Sequence[Contact]) -> None:
+        """Compile, and lay memory out for tasks and contacts, which takes a while."""
+        self._layout(tasks, contacts)
+
     def solve(
         self,
         tasks: Sequence[Task],

@@ -197,6 +197,7 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             self.steps.reset()
         self._handover.reset()
+        self._prepare()
         self._near = self._asked = self.solution = self._wanted_velocity = None
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
@@ -245,7 +246,7 @@ class WholeBodyController(Controller[State]):
             velocity,
             gains.limit_periods * self.period,
         )
-        own = (self.com_task, self.torso_task, self.posture_task, *self.tasks)
+        own = self._own_tasks
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
             return self._solve((*own, *feet), contacts, limits).acceleration
@@ -261,6 +262,19 @@ class WholeBodyController(Controller[State]):
         velocity = velocity + self.period * found.acceleration[BASE_DOF:]
         position = dynamics.joint_positions + self.period * velocity
         return Command(position, velocity, found.torque)
+
+    def _prepare(self) -> None:
+        """Compile, and lay out memory of all stances, before there is a hurry."""
+        own, feet = self._own_tasks, self.feet.feet
+        for carrying in (feet, feet[:1], feet[1:]):
+            swings = [foot.task for foot in feet if foot not in carrying]
+            contacts = [foot.contact for foot in carrying]
+            self._compiled.prepare((*own, *swings), contacts)
+
+    @property
+    def _own_tasks(self) -> tuple[Task, ...]:
+        """Tasks beside those of swing feet."""
+        return (self.com_task, self.torso_task, self.posture_task, *self.tasks)
 
     @property
     def problem(self) -> Problem | None:
@@ -320,11 +334,11 @@ class WholeBodyController(Controller[State]):
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""
         dynamics, mass = self.dynamics, self.robot.mass
-        more = (known.mass_ratio - 1.0) * mass
-        weight = STANDARD_GRAVITY * (mass + more)
-        x, y = known.com_offset
+        more = (float(known.mass_ratio) - 1.0) * mass
+        weight, down = STANDARD_GRAVITY * (mass + more), -STANDARD_GRAVITY * more
+        x, y = known.com_offset.tolist()
         lever = dynamics.com - dynamics.pose(self._torso).translation
-        down = -STANDARD_GRAVITY * more
-        about_x, about_y = lever[1] * down - y * weight, x * weight - lever[0] * down
+        along, across, _ = lever.tolist()
+        about_x, about_y = across * down - y * weight, x * weight - along * down
         wrench = np.array((0.0, 0.0, down, about_x, about_y, 0.0))
         dynamics.bias_force -= wrench.dot(dynamics.jacobian(self._torso))

@@ -41,7 +41,7 @@ class FootState(Enum):
     @property
     def carries(self) -> bool:
         """Whether it is a contact."""
-        return self in (FootState.STANCE, FootState.LEAVING)
+        return self is FootState.STANCE or self is FootState.LEAVING
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Feet:
         assert twists is not None
         assert rates is not None
         measured = known.told[self._rows.TOLD_SOLE : self._rows.TOLD_SOLE + 2]
-        felt = known.told[self._rows.TOLD_CONTACT]
+        felt = known.told[self._rows.TOLD_CONTACT].tolist()
         planned = np.array([soles[side][:3, 3] for side in SIDES])
         supports = [target.support in ("both", side) for side in SIDES]
         self._shift_plan(measured - planned, self._loads(planned, target, supports))
@@ -203,25 +203,33 @@ class Feet:
                 self._swing(foot, soles[side], twists[side], rates[side])
         return self.shift
 
-    def _loads(self, planned: Array, target: Target, supports: list[bool]) -> Array:
+    def _loads(
+        self, planned: Array, target: Target, supports: list[bool]
+    ) -> tuple[float, ...]:
         """Return which part of the weight each foot is meant to carry, and can."""
-        loads = np.array(supports, dtype=np.float64)
+        loads = [float(stands) for stands in supports]
         if self.lead is not None and supports[self.lead]:
             loads[1 - self.lead] = 0.0
-            return loads * [foot.state.carries for foot in self.feet]
-        if all(supports) and target.zmp is not None:
-            between = (planned[0] - planned[1])[:2]
-            square = max(float(between @ between), 1e-12)
-            part = float((target.zmp - planned[1])[:2] @ between) / square
-            loads[0] = min(max(part, 0.0), 1.0)
+        elif all(supports) and target.zmp is not None:
+            (x, y, _), (other_x, other_y, _) = planned.tolist()
+            zmp_x, zmp_y = target.zmp.tolist()[:2]
+            along, across = x - other_x, y - other_y
+            square = max(along**2 + across**2, 1e-12)
+            part = (zmp_x - other_x) * along + (zmp_y - other_y) * across
+            loads[0] = min(max(part / square, 0.0), 1.0)
             loads[1] = 1.0 - loads[0]
-        return loads * [foot.state.carries for foot in self.feet]
+        return tuple(
+            load if foot.state.carries else 0.0
+            for load, foot in zip(loads, self.feet, strict=True)
+        )
 
-    def _shift_plan(self, off: Array, loads: Array) -> None:
-        total = float(loads.sum())
+    def _shift_plan(self, off: Array, loads: tuple[float, ...]) -> None:
+        left, right = loads
+        total = left + right
         if total > 0.0:
             follow = 1.0 if self._new else min(self.gains.shift * self.period, 1.0)
-            self.shift = self.shift + follow * (loads @ off / total - self.shift)
+            wanted = (left / total) * off[0] + (right / total) * off[1]
+            self.shift = self.shift + follow * (wanted - self.shift)
             self._new = False
 
     def _change(self, foot: Foot, other: Foot, supports: bool, falls: bool) -> None:
