@@ -52,7 +52,9 @@ class CompiledProblem:
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self.dynamics = dynamics
+        import daqp
+
+        self.dynamics, self._daqp = dynamics, daqp
         self._layouts: dict[tuple[int, ...], _Layout] = {}
         self._data: Any = None
 
@@ -78,9 +80,7 @@ class CompiledProblem:
             limits: What joints can do.
             near: Limits that were near in the last solution.
         """
-        import daqp
-
-        layout = self._layout(tasks, contacts)
+        daqp, layout = self._daqp, self._layout(tasks, contacts)
         if layout is None:
             return None
         layout.fill(self.dynamics, limits)
@@ -377,8 +377,15 @@ class _Layout:
         programme.answers = self._share(self.answers)
         contacts, most = len(self._contacts), 3 * max(self._points)
         sizes = np.cumsum([nv, joints, contacts * most, 9 * contacts])
-        self._ends, self._found = sizes.tolist(), np.zeros(sizes[-1])
+        self._found = np.zeros(sizes[-1])
         acceleration, torque, forces, rotations = np.split(self._found, sizes[:-1])
+        one, two, three, end = sizes.tolist()
+        self._ends, starts = (one, two), range(two, three, most)
+        self._forces = [
+            slice(start, start + 3 * points)
+            for start, points in zip(starts, self._points, strict=True)
+        ]
+        self._rotations = [slice(start, start + 9) for start in range(three, end, 9)]
         answer.unknowns = self._share(self.unknowns)
         answer.acceleration = self._share(acceleration)
         answer.torque = self._share(torque)
@@ -444,9 +451,7 @@ class _Layout:
 
     def solution(self, iterations: int) -> Solution:
         """Return what was found, in memory of its own."""
-        found, (one, two, three, _) = self._found.copy(), self._ends
-        forces = found[two:three].reshape(len(self._points), -1)
-        rotations = found[three:].reshape(-1, 3, 3)
+        found, (one, two) = self._found.copy(), self._ends
         return Solution(
             found[:one],
             found[one:two],
@@ -454,11 +459,8 @@ class _Layout:
             "",
             0.0,
             iterations,
-            tuple(
-                force[: 3 * points]
-                for force, points in zip(forces, self._points, strict=True)
-            ),
-            tuple(rotations),
+            tuple([found[part] for part in self._forces]),
+            tuple([found[part].reshape(3, 3) for part in self._rotations]),
         )
 
 

@@ -509,8 +509,9 @@ CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
 def _at_rest(target: Target) -> bool:
     """Return whether a target is to stand still on both feet."""
-    moves = target.com_velocity is None or bool(target.com_velocity.any())
-    return target.support == "both" and not moves
+    velocity = target.com_velocity
+    stands = target.support == "both" and velocity is not None
+    return stands and velocity is not None and not any(velocity.tolist())
 
 
 def _swing_foot(phase: Phase) -> int:
