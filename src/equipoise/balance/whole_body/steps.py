@@ -436,26 +436,29 @@ class RecoverySteps:
         sole, rotation = self.feet.measured_sole(known, 1 - swing)
         turn = math.atan2(rotation[1, 0], rotation[0, 0])
         c, s = math.cos(turn), math.sin(turn)
+        x, y, _ = sole.tolist()
+        shift_x, shift_y, _ = self.feet.shift.tolist()
+        offset_x, offset_y = known.com_offset.tolist()
+        foothold = end.soles[SIDES[swing]][:2, 3].tolist()
 
-        def seen(vector: Array, *more: Array) -> tuple[float, float]:
-            """Return the sum of vectors, in axes of the stance sole."""
-            x, y = vector.tolist()[:2]
-            for other in more:
-                x, y = x + float(other[0]), y + float(other[1])
-            return c * x + s * y, c * y - s * x
+        def seen(
+            vector: list[float], from_x: float, from_y: float
+        ) -> tuple[float, float]:
+            """Return a vector from a point, in axes of the stance sole."""
+            to_x, to_y = vector[:2]
+            to_x, to_y = to_x - from_x, to_y - from_y
+            return c * to_x + s * to_y, c * to_y - s * to_x
 
-        shift, foothold = self.feet.shift, end.soles[SIDES[swing]][:3, 3]
         step = PlannedStep(
             omega_of(plan),
-            seen(known.com, known.com_offset, -sole),
-            seen(known.com_velocity),
-            seen(plan.zmp, shift, -sole),
-            seen(foothold, shift, -sole),
-            seen(end.dcm, -foothold),
+            seen(known.com.tolist(), x - offset_x, y - offset_y),
+            seen(known.com_velocity.tolist(), 0.0, 0.0),
+            seen(plan.zmp.tolist(), x - shift_x, y - shift_y),
+            seen(foothold, x - shift_x, y - shift_y),
+            seen(end.dcm.tolist(), *foothold),
             max(phase.end - time, self.period),
             self._swung,
-            self._sizes[1 - swing][0],
-            self._sizes[1 - swing][1],
+            *self._sizes[1 - swing],
         )
         error = planned_error(step, self.gains, self.feet.rate)
         return error < self.gains.threshold * self.feet.length
