@@ -235,17 +235,15 @@ def planned_error(step: PlannedStep, gains: StepGains, rate: float) -> float:
         gains: What is allowed.
         rate: √(g / L) [1/s].
     """
-    left = step.time_left
-    least, gap = _times(left, step.swung, gains, rate)
+    omega, com, velocity, zmps, planned, ahead, left, swung, middle, size = step
+    least, gap = _times(left, swung, gains, rate)
     nearest = min(max(round((left - least) / gap), 0), TIMES - 1)
-    grow = math.exp(step.omega * (least + nearest * gap))
-    total = 0.0
-    for axis in range(2):
-        zmp, half = step.zmp[axis], gains.sole * step.sole_half[axis]
-        end = step.planned[axis] + step.dcm_from_foothold[axis]
-        dcm = step.com[axis] + step.com_velocity[axis] / step.omega
-        error = dcm - zmp - (end - zmp) / grow
-        beyond = step.sole_middle[axis] - zmp
+    grow, total = math.exp(omega * (least + nearest * gap)), 0.0
+    for axis in (0, 1):
+        zmp, half = zmps[axis], gains.sole * size[axis]
+        error = com[axis] + velocity[axis] / omega - zmp
+        error -= (planned[axis] + ahead[axis] - zmp) / grow
+        beyond = middle[axis] - zmp
         edge = max(half + (beyond if error > 0.0 else -beyond), 0.0)
         total += max(edge + (abs(error) - edge) * grow, 0.0) ** 2
     return math.sqrt(total)

@@ -80,8 +80,9 @@ class RangeLimits(Limits):
         velocity: Array,
         time: float,
     ) -> None:
-        self.__dict__.update(torque=torque, motion=motion, time=time)
-        self.__dict__.update(position=position, velocity=velocity)
+        known = self.__dict__  # which a frozen class leaves to set
+        known["torque"], known["motion"], known["time"] = torque, motion, time
+        known["position"], known["velocity"] = position, velocity
 
     motion: JointRange
     time: float

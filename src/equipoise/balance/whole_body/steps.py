@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -148,6 +149,7 @@ class RecoverySteps:
     def reset(self) -> None:
         """Begin with the plan, nothing changed."""
         self._plan: Plan | None = self._walk
+        self._starts: tuple[Sequence[Phase], list[float]] = (), []
         self._from_standing = False
         self._turn = self._offset = 0.0
         self._new_step()
@@ -215,7 +217,9 @@ class RecoverySteps:
     def _phase(self, time: float) -> Phase:
         assert self._plan is not None
         phases = self._plan.gait.phases
-        return phases[bisect_right([phase.start for phase in phases[1:]], time)]
+        if phases is not self._starts[0]:
+            self._starts = phases, [phase.start for phase in phases[1:]]
+        return phases[bisect_right(self._starts[1], time)]
 
     def _new_step(self) -> None:
         """Forget what belongs to one step."""
@@ -253,8 +257,10 @@ class RecoverySteps:
     def _off(self, known: Estimate, target: Target, least: float) -> bool:
         """Return whether the DCM is farther off than a fraction of the leg."""
         assert target.dcm is not None
-        error = known.dcm(omega_of(target)) - target.dcm[:2] - self.feet.shift[:2]
-        return float(np.linalg.norm(error)) > least * self.feet.length
+        x, y = known.dcm(omega_of(target)).tolist()
+        wanted, shift = target.dcm.tolist(), self.feet.shift.tolist()
+        x, y = x - wanted[0] - shift[0], y - wanted[1] - shift[1]
+        return math.hypot(x, y) > least * self.feet.length
 
     def _lost(self, known: Estimate, target: Target) -> bool:
         """Return whether the DCM of a robot that stands has left its soles."""
