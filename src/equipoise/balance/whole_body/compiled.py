@@ -351,7 +351,7 @@ class _Layout:
             setattr(parts, name, self._wp.zeros(tuple(shape), dtype, device="cpu"))
         rows = self._starts[-1] + 2 * BASE_DOF
         costs = np.zeros((size, -(-rows // BLOCK), BLOCK))
-        parts.cost_blocks = self._share(costs, types.block)
+        parts.cost_blocks = self._share(costs.reshape(-1, BLOCK), types.block)
         parts.cost = self._share(costs.reshape(size, -1))
         return parts
 

@@ -72,6 +72,25 @@ def make_programme(scalar: Any) -> SimpleNamespace:
         programme.answers[COUNTED] = counted
 
     @wp.func
+    def put_product(
+        programme: Programme,
+        free: int,
+        every: int,
+        i: int,
+        j: int,
+        count: int,
+        sums: block,
+    ) -> None:
+        """Put the product of columns i and j of the cost where it belongs."""
+        if j < count:
+            total = (sums[0] + sums[1]) + (sums[2] + sums[3])
+            if free + i < every:
+                programme.matrix[(free + i) * every + free + j] = total
+                programme.matrix[(free + j) * every + free + i] = total
+            else:
+                programme.vector[free + j] = -total
+
+    @wp.func
     def fill_matrix(
         body: Body, layout: Layout, given: Given, parts: Parts, programme: Programme
     ) -> None:
@@ -85,20 +104,32 @@ def make_programme(scalar: Any) -> SimpleNamespace:
                 programme.matrix[j * every + i] = zero
             programme.matrix[i * every + i] = layout.force_cost
             programme.vector[i] = zero
+        costs = parts.cost_blocks
         for i in range(size + 1):
-            mine = parts.cost_blocks[i]
-            at = (free + i) * every + free
-            for j in range(wp.min(i + 1, size)):
-                other = parts.cost_blocks[j]
-                sums = block()
+            mine = i * blocks
+            count = wp.min(i + 1, size)
+            j = int(0)
+            # four columns at a time: what is loaded of one serves four
+            while j < count:
+                first = j * blocks
+                second = wp.min(j + 1, size) * blocks
+                third = wp.min(j + 2, size) * blocks
+                fourth = wp.min(j + 3, size) * blocks
+                a = block()
+                b = block()
+                c = block()
+                d = block()
                 for k in range(blocks):
-                    sums = sums + wp.cw_mul(mine[k], other[k])
-                total = (sums[0] + sums[1]) + (sums[2] + sums[3])
-                if i < size:
-                    programme.matrix[at + j] = total
-                    programme.matrix[(free + j) * every + free + i] = total
-                else:
-                    programme.vector[free + j] = -total
+                    own = costs[mine + k]
+                    a = a + wp.cw_mul(own, costs[first + k])
+                    b = b + wp.cw_mul(own, costs[second + k])
+                    c = c + wp.cw_mul(own, costs[third + k])
+                    d = d + wp.cw_mul(own, costs[fourth + k])
+                put_product(programme, free, every, i, j, count, a)
+                put_product(programme, free, every, i, j + 1, count, b)
+                put_product(programme, free, every, i, j + 2, count, c)
+                put_product(programme, free, every, i, j + 3, count, d)
+                j = j + 4
         for j in range(layout.others):
             at = (free + j) * (every + 1)
             programme.matrix[at] = programme.matrix[at] + layout.force_cost

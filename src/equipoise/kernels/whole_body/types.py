@@ -132,7 +132,7 @@ def make_types(scalar: Any) -> SimpleNamespace:
         force: wp.array[vec6]
         task_goal: wp.array[vec6]
         cost: wp.array2d[scalar]
-        cost_blocks: wp.array2d[block]
+        cost_blocks: wp.array[block]
 
     @wp.struct
     class Programme:
