@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -194,3 +195,20 @@ def test_frames_may_be_added() -> None:
     tip = FrameTask("tip", 1.0, 10.0, directions=(0, 1, 2))
     reference = solve_qp(build_qp(dynamics, [*tasks, tip], contacts, wide))
     assert_same(compiled.solve([*tasks, tip], contacts, wide), reference, dynamics)
+
+
+def test_copies_have_memory_of_their_own() -> None:
+    """A copy goes its own way, and so does the original."""
+    dynamics = dynamics_of("humanoid", 0)
+    compiled, tasks = CompiledProblem(dynamics), balance_tasks(dynamics, 0)
+    contacts = foot_contacts(dynamics)
+    wide = Limits(np.full(dynamics.model.nv - 6, 2e3))
+    before = compiled.solve(tasks, contacts, wide)
+    other = copy.deepcopy(compiled)
+    moved = dynamics_of("humanoid", 4)
+    other.dynamics.update(moved.q, moved.v)
+    np.testing.assert_allclose(other.dynamics.com, moved.com)
+    reference = solve_qp(build_qp(other.dynamics, tasks, contacts, wide))
+    assert_same(other.solve(tasks, contacts, wide), reference, moved)
+    assert before is not None
+    assert_same(compiled.solve(tasks, contacts, wide), before, dynamics)

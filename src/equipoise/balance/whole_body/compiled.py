@@ -57,6 +57,11 @@ class CompiledProblem:
         self.dynamics, self._daqp = dynamics, daqp
         self._layouts: dict[tuple[int, ...], _Layout] = {}
         self._data: Any = None
+        self._poses: Array | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make copies anew: kernels would work in memory of the original."""
+        return CompiledProblem, (self.dynamics,)
 
     def prepare(self, tasks: Sequence[Task], contacts: Sequence[Contact]) -> None:
         """Compile, and lay memory out for tasks and contacts, which takes a while."""
@@ -72,7 +77,8 @@ class CompiledProblem:
         """Return accelerations, forces and torques, nothing relaxed.
 
         None where that is for ``solve_qp``: in the air, on contacts that cannot bear
-        any wrench, or if there is no such solution.
+        any wrench, if there is no such solution, or if Pinocchio's memory is laid out
+        otherwise than known here.
 
         Args:
             tasks: The tasks.
@@ -110,6 +116,7 @@ class CompiledProblem:
         """Return the memory of tasks and contacts, None where there is no such."""
         if self._data is not self.dynamics.data:
             self._layouts, self._data = {}, self.dynamics.data
+            self._poses = _poses(self._data, self.dynamics.model.njoints)
         grasps = [
             grasp_of(contact.points_in_frame.tobytes(), contact.friction)
             for contact in contacts
@@ -117,11 +124,11 @@ class CompiledProblem:
         key = (*map(id, tasks), 0, *map(id, contacts), *map(id, grasps))
         found = self._layouts.get(key)
         if found is None:
-            if not any(grasp.whole for grasp in grasps):
+            if self._poses is None or not any(grasp.whole for grasp in grasps):
                 return None
             if len(self._layouts) >= MOST_LAYOUTS:
                 self._layouts = {}
-            found = _Layout(self.dynamics, tasks, contacts, grasps)
+            found = _Layout(self.dynamics, self._poses, tasks, contacts, grasps)
             self._layouts[key] = found
         return found
 
@@ -140,6 +147,7 @@ class _Layout:
     def __init__(
         self,
         dynamics: Dynamics,
+        poses: Array,
         tasks: Sequence[Task],
         contacts: Sequence[Contact],
         grasps: list[Grasp],
@@ -156,7 +164,7 @@ class _Layout:
         with lock:
             self._types = kinds.make_types(wp.float64)
             kernels = make_programme(wp.float64)
-            body = self._body(dynamics)
+            body = self._body(dynamics, poses)
             layout = self._lay_out(dynamics, kinds, grasps)
             given = self._given(dynamics.model.nv)
             parts = self._parts(dynamics.model.nv)
@@ -172,13 +180,13 @@ class _Layout:
         dtype = dtype or scalars[values.dtype.char]
         return self._wp.array(values, dtype=dtype, device="cpu", copy=False)
 
-    def _body(self, dynamics: Dynamics) -> Any:
+    def _body(self, dynamics: Dynamics, poses: Array) -> Any:
         """Return the robot in its state, in Pinocchio's memory."""
         types, data = self._types, dynamics.data
         body = types.Body()
         body.mass_matrix = self._share(data.M.T)
         body.columns = self._share(data.J.T, types.vec6)
-        body.poses = self._share(_poses(data, dynamics.model.njoints))
+        body.poses = self._share(poses)
         body.bias = self._share(data.nle)
         body.joints = dynamics.model.nv - BASE_DOF
         body.mass, body.gravity = dynamics.robot.mass, STANDARD_GRAVITY
@@ -510,16 +518,24 @@ def _write_momentum(dynamics: Dynamics, task: Any, memory: _TaskMemory) -> None:
     velocity[:3], acceleration[:3] = task.momentum, task.rate
 
 
-def _poses(data: Any, count: int) -> Array:
-    """Return poses of all joints in Pinocchio's memory, shape (count, 12)."""
+def _poses(data: Any, count: int) -> Array | None:
+    """Return poses of all joints in Pinocchio's memory, shape (count, 12).
+
+    None if they do not lie there one after another, rotation before translation.
+    """
     first = data.oMi[0].rotation
-    begin = first.ctypes.data
+    begin = _address(first)
     for joint in range(count):
         pose, at = data.oMi[joint], begin + joint * POSE_BYTES
-        assert pose.rotation.ctypes.data == at
-        assert pose.translation.ctypes.data == at + TRANSLATION_BYTES
+        places = _address(pose.rotation), _address(pose.translation)
+        if places != (at, at + TRANSLATION_BYTES):
+            return None
     shape, steps = (count, POSE_BYTES // 8), (POSE_BYTES, 8)
     return np.lib.stride_tricks.as_strided(first, shape, steps)
+
+
+def _address(values: Array) -> int:
+    return int(values.__array_interface__["data"][0])
 
 
 NOTHING = np.zeros(1, dtype=bool)

@@ -11,6 +11,8 @@ have no torque; they say how CoM and angular momentum move:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
@@ -91,6 +93,11 @@ class Dynamics:
         self._base_rotation = data.oMi[1].rotation
         self._base_place = data.oMi[1].translation
         self._com = data.oYcrb[1].lever  # of all bodies together
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make a copy whose arrays are parts of its own memory."""
+        self.__dict__.update(state)
+        self._use(self.data)
 
     @property
     def base(self) -> pin.SE3:
