@@ -22,7 +22,12 @@ from equipoise.balance.whole_body.inverse_dynamics import (
 )
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import RangeLimits
-from equipoise.balance.whole_body.tasks import AngularMomentumTask, FrameTask, Task
+from equipoise.balance.whole_body.tasks import (
+    AngularMomentumTask,
+    FrameTask,
+    PostureTask,
+    Task,
+)
 
 # Which contacts there are, and in which order.
 LEFT, RIGHT, POINT = range(3)
@@ -195,6 +200,46 @@ def test_frames_may_be_added() -> None:
     tip = FrameTask("tip", 1.0, 10.0, directions=(0, 1, 2))
     reference = solve_qp(build_qp(dynamics, [*tasks, tip], contacts, wide))
     assert_same(compiled.solve([*tasks, tip], contacts, wide), reference, dynamics)
+
+
+class Rows(Apart):
+    """A task that has more rows at one time than at another."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(one, other)
+        self.weight = self.root_weight = np.asarray(1.0)
+        self.count = 3
+
+    def error(self, dynamics: Dynamics) -> Array:
+        """Return the first rows."""
+        return super().error(dynamics)[: self.count]
+
+    def jacobian(self, dynamics: Dynamics) -> Array:
+        """Return the first rows."""
+        return super().jacobian(dynamics)[: self.count]
+
+
+class Slack(PostureTask):
+    """A posture that asks for less than others do."""
+
+    def joint_acceleration(self, dynamics: Dynamics) -> Array:
+        """Return half of what a posture asks for."""
+        return 0.5 * super().joint_acceleration(dynamics)
+
+
+def test_tasks_of_ones_own_may_be_any() -> None:
+    """Rows that come and go, and postures of another kind, count as they should."""
+    dynamics = dynamics_of("humanoid", 0)
+    com, upright, posture = balance_tasks(dynamics, 0)
+    slack = Slack(0.5, 30.0)
+    slack.position = np.zeros(dynamics.model.nv - 6)
+    own = Rows("left_hand", "head")
+    tasks = [com, upright, posture, slack, own]
+    compiled, contacts = CompiledProblem(dynamics), foot_contacts(dynamics)
+    wide = Limits(np.full(dynamics.model.nv - 6, 2e3))
+    for own.count in (3, 2, 3):
+        reference = solve_qp(build_qp(dynamics, tasks, contacts, wide))
+        assert_same(compiled.solve(tasks, contacts, wide), reference, dynamics)
 
 
 def test_copies_have_memory_of_their_own() -> None:
