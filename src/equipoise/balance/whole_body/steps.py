@@ -92,6 +92,10 @@ class StepEvent(NamedTuple):
     side: str
 
 
+# Foothold and DCM at the end of a swing, from above.
+Ends = tuple[list[float], list[float]]
+
+
 class _Goal(NamedTuple):
     """Where a swing foot goes, in the world, and where the DCM should be then."""
 
@@ -223,7 +227,7 @@ class RecoverySteps:
 
     def _new_step(self) -> None:
         """Forget what belongs to one step."""
-        self._end: tuple[Gait, Phase, Target] | None = None
+        self._end: tuple[Gait, Phase, Ends] | None = None
         self._changes = False
         self._goal: _Goal | None = None
         self._swung = self._dropped = 0.0
@@ -423,48 +427,47 @@ class RecoverySteps:
         here = known.com[:2] + known.com_offset
         return with_dcm(wanted, here, self.feet.shift[:2], goal.dcm, left), goal.lower
 
-    def _end_of(self, phase: Phase) -> Target:
-        """Return what is wanted at a phase's end, sampled once a phase."""
+    def _end_of(self, phase: Phase) -> Ends:
+        """Return planned foothold and DCM at a swing's end, sampled once a swing."""
         assert self._plan is not None
         gait, last = self._plan.gait, self._end
         if last is None or last[0] is not gait or last[1] is not phase:
-            last = self._end = gait, phase, self._sample(phase.end)
+            end = self._sample(phase.end)
+            assert end.soles is not None
+            assert end.dcm is not None
+            foothold = end.soles[SIDES[_swing_foot(phase)]][:2, 3]
+            last = self._end = gait, phase, (foothold.tolist(), end.dcm[:2].tolist())
         return last[2]
 
     def _as_planned(
         self, known: Estimate, plan: Target, phase: Phase, time: float
     ) -> bool:
         """Return whether a step may go as planned."""
-        swing, end = _swing_foot(phase), self._end_of(phase)
         assert plan.zmp is not None
-        assert end.soles is not None
-        assert end.dcm is not None
-        sole, rotation = self.feet.measured_sole(known, 1 - swing)
+        stance, (foothold, end) = 1 - _swing_foot(phase), self._end_of(phase)
+        sole, rotation = self.feet.measured_sole(known, stance)
         turn = math.atan2(rotation[1, 0], rotation[0, 0])
         c, s = math.cos(turn), math.sin(turn)
         x, y, _ = sole.tolist()
         shift_x, shift_y, _ = self.feet.shift.tolist()
         offset_x, offset_y = known.com_offset.tolist()
-        foothold = end.soles[SIDES[swing]][:2, 3].tolist()
+        com, velocity = known.com.tolist(), known.com_velocity.tolist()
+        zmp = plan.zmp.tolist()
 
-        def seen(
-            vector: list[float], from_x: float, from_y: float
-        ) -> tuple[float, float]:
-            """Return a vector from a point, in axes of the stance sole."""
-            to_x, to_y = vector[:2]
-            to_x, to_y = to_x - from_x, to_y - from_y
-            return c * to_x + s * to_y, c * to_y - s * to_x
+        def seen(along: float, across: float) -> tuple[float, float]:
+            """Return a vector in axes of the stance sole."""
+            return c * along + s * across, c * across - s * along
 
         step = PlannedStep(
             omega_of(plan),
-            seen(known.com.tolist(), x - offset_x, y - offset_y),
-            seen(known.com_velocity.tolist(), 0.0, 0.0),
-            seen(plan.zmp.tolist(), x - shift_x, y - shift_y),
-            seen(foothold, x - shift_x, y - shift_y),
-            seen(end.dcm.tolist(), *foothold),
+            seen(com[0] + offset_x - x, com[1] + offset_y - y),
+            seen(velocity[0], velocity[1]),
+            seen(zmp[0] + shift_x - x, zmp[1] + shift_y - y),
+            seen(foothold[0] + shift_x - x, foothold[1] + shift_y - y),
+            seen(end[0] - foothold[0], end[1] - foothold[1]),
             max(phase.end - time, self.period),
             self._swung,
-            *self._sizes[1 - swing],
+            *self._sizes[stance],
         )
         error = planned_error(step, self.gains, self.feet.rate)
         return error < self.gains.threshold * self.feet.length
