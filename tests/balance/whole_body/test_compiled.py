@@ -228,7 +228,7 @@ class Slack(PostureTask):
 
 
 def test_tasks_of_ones_own_may_be_any() -> None:
-    """Rows that come and go, and postures of another kind, count as they should."""
+    """Rows that come and go, other postures, other frames: all count as they should."""
     dynamics = dynamics_of("humanoid", 0)
     com, upright, posture = balance_tasks(dynamics, 0)
     slack = Slack(0.5, 30.0)
@@ -237,7 +237,9 @@ def test_tasks_of_ones_own_may_be_any() -> None:
     tasks = [com, upright, posture, slack, own]
     compiled, contacts = CompiledProblem(dynamics), foot_contacts(dynamics)
     wide = Limits(np.full(dynamics.model.nv - 6, 2e3))
-    for own.count in (3, 2, 3):
+    hand = FrameTask("left_hand", 1.0, 30.0)
+    tasks.append(hand)
+    for own.count, hand.frame in ((3, "left_hand"), (2, "left_hand"), (2, "head")):
         reference = solve_qp(build_qp(dynamics, tasks, contacts, wide))
         assert_same(compiled.solve(tasks, contacts, wide), reference, dynamics)
 

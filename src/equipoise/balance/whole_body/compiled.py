@@ -76,7 +76,7 @@ class CompiledProblem:
         """
         daqp, memory = self._daqp, self._memory(tasks, contacts)
         if memory is not None and not memory.fill(self.dynamics, limits):
-            self._memories = {}  # a task has another number of rows than before
+            self._memories = {}  # rows or frames are others than before
             memory = self._memory(tasks, contacts)
             fits = memory is not None and memory.fill(self.dynamics, limits)
             memory = memory if fits else None

@@ -64,6 +64,7 @@ class TickMemory:
 
         device, self._wp = device_named("cpu"), wp
         self._tasks, self._contacts = tuple(tasks), tuple(contacts)
+        self._grasps = grasps  # kept alive, as they are known by their address
         with lock:
             self._types = kinds.make_types(wp.float64)
             kernels = make_programme(wp.float64)
@@ -106,9 +107,10 @@ class TickMemory:
         }
         self._postures = [t for t in self._tasks if isinstance(t, PostureTask)]
         self._rowed = [t for t in self._tasks if not isinstance(t, PostureTask)]
-        frames: list[int] = [
-            dynamics.frame(contact.frame) for contact in self._contacts
-        ]
+        self._framed: list[Contact | FrameTask] = [*self._contacts]
+        self._framed += [t for t in self._rowed if type(t) is FrameTask]
+        self._frames = [one.frame for one in self._framed]
+        frames = [dynamics.frame(contact.frame) for contact in self._contacts]
         kind, frame, starts = [], [], [0]
         directions: list[int] = []
         for task in self._rowed:
@@ -312,8 +314,11 @@ class TickMemory:
         """Write what tasks, contacts and limits want into memory.
 
         Returns:
-            Whether it fits: tasks of one's own may change their number of rows.
+            Whether it fits: tasks of one's own may change their number of rows, and
+            tasks and contacts their frames.
         """
+        if [one.frame for one in self._framed] != self._frames:
+            return False
         for own, memory in self._rows_of:
             if not _write_rows(dynamics, own, memory):
                 return False
