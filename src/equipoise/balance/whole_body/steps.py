@@ -92,10 +92,6 @@ class StepEvent(NamedTuple):
     side: str
 
 
-# Foothold and DCM at the end of a swing, from above.
-Ends = tuple[list[float], list[float]]
-
-
 class _Goal(NamedTuple):
     """Where a swing foot goes, in the world, and where the DCM should be then."""
 
@@ -227,7 +223,7 @@ class RecoverySteps:
 
     def _new_step(self) -> None:
         """Forget what belongs to one step."""
-        self._end: tuple[Gait, Phase, Ends] | None = None
+        self._end: tuple[Gait, Phase, Target] | None = None
         self._changes = False
         self._goal: _Goal | None = None
         self._swung = self._dropped = 0.0
@@ -356,7 +352,7 @@ class RecoverySteps:
         """Return the step that goes on, in axes of the stance sole."""
         swing = _swing_foot(phase)
         stance, side = 1 - swing, SIDES[swing]
-        end = self._sample(phase.end)
+        end = self._end_of(phase)
         assert end.soles is not None
         assert end.dcm is not None
         assert target.zmp is not None
@@ -427,16 +423,12 @@ class RecoverySteps:
         here = known.com[:2] + known.com_offset
         return with_dcm(wanted, here, self.feet.shift[:2], goal.dcm, left), goal.lower
 
-    def _end_of(self, phase: Phase) -> Ends:
-        """Return planned foothold and DCM at a swing's end, sampled once a swing."""
+    def _end_of(self, phase: Phase) -> Target:
+        """Return what is wanted at the end of a swing, sampled once a swing."""
         assert self._plan is not None
         gait, last = self._plan.gait, self._end
         if last is None or last[0] is not gait or last[1] is not phase:
-            end = self._sample(phase.end)
-            assert end.soles is not None
-            assert end.dcm is not None
-            foothold = end.soles[SIDES[_swing_foot(phase)]][:2, 3]
-            last = self._end = gait, phase, (foothold.tolist(), end.dcm[:2].tolist())
+            last = self._end = gait, phase, self._sample(phase.end)
         return last[2]
 
     def _as_planned(
@@ -444,7 +436,11 @@ class RecoverySteps:
     ) -> bool:
         """Return whether a step may go as planned."""
         assert plan.zmp is not None
-        stance, (foothold, end) = 1 - _swing_foot(phase), self._end_of(phase)
+        swing, ends = _swing_foot(phase), self._end_of(phase)
+        assert ends.soles is not None
+        assert ends.dcm is not None
+        stance, end = 1 - swing, ends.dcm.tolist()
+        foothold = ends.soles[SIDES[swing]][:2, 3].tolist()
         sole, rotation = self.feet.measured_sole(known, stance)
         turn = math.atan2(rotation[1, 0], rotation[0, 0])
         c, s = math.cos(turn), math.sin(turn)
