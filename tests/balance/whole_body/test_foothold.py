@@ -29,6 +29,7 @@ def a_step(dcm_error: tuple[float, float] = (0.0, 0.0), **changes: object) -> St
         com_velocity=velocity,
         zmp=zmp,
         foot=np.array([0.0, 0.2]),
+        foot_velocity=np.zeros(2),
         planned=planned,
         dcm_from_foothold=offset,
         time_left=left,

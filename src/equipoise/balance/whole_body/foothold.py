@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.balance.whole_body.swing_path import least_times
 
 # Step times that are compared.
 TIMES = 24
@@ -50,6 +51,7 @@ class StepGains:
         speed: Largest speed of a swing foot.
         fastest_foot: The same in m/s, for legs that are long.
         hip_speed: Part of the hips' speed limits that a swing foot may use.
+        acceleration: Largest acceleration of a swing foot, over g.
         shortest: Shortest swing.
         longest: Longest swing, over the planned one.
         sole: Part of the sole that the ZMP is expected to use.
@@ -82,6 +84,7 @@ class StepGains:
     speed: float = 1.35
     fastest_foot: float = 3.6
     hip_speed: float = 0.85
+    acceleration: float = 6.0
     shortest: float = 0.4
     longest: float = 1.3
     sole: float = 0.9
@@ -111,6 +114,7 @@ class Step(NamedTuple):
         com_velocity: [m/s], shape (2,).
         zmp: Planned ZMP, shape (2,).
         foot: The swing foot, shape (2,).
+        foot_velocity: Its velocity [m/s], shape (2,).
         planned: Its planned foothold u, shape (2,).
         dcm_from_foothold: b, where the DCM should be from there, shape (2,).
         time_left: Planned time until touch-down [s].
@@ -128,6 +132,7 @@ class Step(NamedTuple):
     com_velocity: Array
     zmp: Array
     foot: Array
+    foot_velocity: Array
     planned: Array
     dcm_from_foothold: Array
     time_left: float
@@ -167,7 +172,7 @@ def choose_foothold(
         gains: What is allowed, and what it costs.
         length: Leg length L [m].
         rate: √(g / L) [1/s].
-        foot_speed: Mean speed of a swing foot at most [m/s].
+        foot_speed: Largest speed of a swing foot [m/s].
     """
     left = step.time_left
     least = max(gains.shortest / rate - step.swung, min(LAST_TIME / rate, left))
@@ -190,7 +195,16 @@ def choose_foothold(
     missed = wanted - place
     crossing = step.side * missed[:, 1] < 0.0
     missed[:, 1] *= np.where(crossing, gains.crossing, 1.0)
-    late = np.linalg.norm(place - step.foot, axis=1) / foot_speed - times
+    late = (
+        least_times(
+            place - step.foot,
+            step.foot_velocity,
+            times,
+            foot_speed,
+            gains.acceleration * rate**2 * length,
+        )
+        - times
+    )
     speed = rate * length
     cost = (
         (missed**2).sum(axis=1)

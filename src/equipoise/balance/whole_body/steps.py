@@ -33,6 +33,7 @@ from equipoise.balance.whole_body.step_targets import (
     with_lowered_foot,
     with_swing_foot,
 )
+from equipoise.balance.whole_body.swing_path import SwingPath
 from equipoise.control.signals import Target
 from equipoise.gait.com_plan import leg_reaches
 from equipoise.gait.gait import Gait
@@ -44,8 +45,6 @@ from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# Peak over mean speed of a foot that moves along a cubic.
-PEAK_SPEED = 1.5
 # Rate at which a CoM that was lowered for a long step rises again, over that at which
 # it was lowered.
 RISE = 0.1
@@ -92,7 +91,7 @@ class StepEvent(NamedTuple):
 class _Goal(NamedTuple):
     """Where a swing foot goes, in the world, and where the DCM should be then."""
 
-    shift: Array
+    place: Array
     dcm: Array
     ends: float
     lower: float
@@ -139,7 +138,8 @@ class RecoverySteps:
                 for name in robot.legs[side].joints[:3]
             ]
             speed = min(speed, gains.hip_speed * float(min(hips)) * feet.length)
-        self.foot_speed = speed / PEAK_SPEED
+        self.foot_speed = speed
+        self._path = SwingPath(period, speed)
         self.reset()
 
     def reset(self) -> None:
@@ -219,8 +219,7 @@ class RecoverySteps:
         self._changes = False
         self._goal: _Goal | None = None
         self._swung = self._dropped = 0.0
-        # how far the swing foot is off its plan, its velocity and acceleration
-        self._moved = np.zeros((3, 2))
+        self._on_path = False
 
     def _on_both(
         self, known: Estimate, target: Target, now: float, phase: Phase
@@ -321,6 +320,7 @@ class RecoverySteps:
         assert target.com is not None
         origin, axes = self._stance_axes(known, phase)
         foothold = end.soles[side][:3, 3]
+        foot, velocity = self._swing_foot_now(known, target, swing)
         reach = self._reaches[side]
         tall = target.com[2] + reach.hip_from_com[2]
         return Step(
@@ -329,7 +329,8 @@ class RecoverySteps:
             (known.com[:2] + known.com_offset - origin) @ axes,
             known.com_velocity[:2] @ axes,
             (target.zmp[:2] + shift[:2] - origin) @ axes,
-            (self.feet.measured_sole(known, swing)[0][:2] - origin) @ axes,
+            (foot - origin) @ axes,
+            velocity @ axes,
             (foothold[:2] + shift[:2] - origin) @ axes,
             (end.dcm[:2] - foothold[:2]) @ axes,
             max(phase.end - time, self.period),
@@ -340,6 +341,18 @@ class RecoverySteps:
             float(tall - reach.ankle_in_sole[2] - foothold[2]),
             reach.longest,
         )
+
+    def _swing_foot_now(
+        self, known: Estimate, target: Target, swing: int
+    ) -> tuple[Array, Array]:
+        """Return where a swing foot is horizontally [m], and its velocity [m/s]."""
+        if self._on_path:
+            return self._path.place, self._path.velocity
+        place = self.feet.measured_sole(known, swing)[0][:2]
+        if self.feet.feet[swing].state.carries:
+            return place, np.zeros(2)
+        assert target.sole_twists is not None
+        return place, target.sole_twists[SIDES[swing]][:2]
 
     def _swing(
         self, known: Estimate, target: Target, now: float, phase: Phase
@@ -376,12 +389,30 @@ class RecoverySteps:
         # never past the end of a swing while its foot is in the air
         ahead = 0.0 if late else min(rate * self.period, rest - 1.2 * self.period)
         self._offset += ahead - self.period
-        self._move(goal.shift, left)
-        wanted = with_swing_foot(plan, SIDES[swing], rate, self._moved)
+        self._follow_path(known, plan, swing, goal.place, left)
+        shift = self.feet.shift[:2]
+        wanted = with_swing_foot(plan, SIDES[swing], rate, self._path, shift)
         if late:
             wanted = self._lowered_foot(wanted, SIDES[swing])
         here = known.com[:2] + known.com_offset
-        return with_dcm(wanted, here, self.feet.shift[:2], goal.dcm, left), goal.lower
+        return with_dcm(wanted, here, shift, goal.dcm, left), goal.lower
+
+    def _follow_path(
+        self, known: Estimate, plan: Target, swing: int, goal: Array, left: float
+    ) -> None:
+        """Move the swing foot on; it begins where it stands, or is on its plan."""
+        foot, path = self.feet.feet[swing], self._path
+        assert plan.soles is not None
+        assert plan.sole_twists is not None
+        if foot.state.carries:
+            path.begin(self.feet.measured_sole(known, swing)[0][:2], np.zeros(2))
+        elif not self._on_path:
+            side = SIDES[swing]
+            place = plan.soles[side][:2, 3] + self.feet.shift[:2] + foot.away[:2]
+            path.begin(place, plan.sole_twists[side][:2])
+            foot.away[:2] = 0.0
+        self._on_path = True
+        path.advance(goal, left)
 
     def _lowered_foot(self, target: Target, side: Side) -> Target:
         """Return a target whose swing foot looks for the ground."""
@@ -408,7 +439,7 @@ class RecoverySteps:
         found = self._choose(step)
         origin, axes = self._stance_axes(known, phase)
         goal = _Goal(
-            axes @ (found.place - step.planned),
+            origin + axes @ found.place,
             origin + axes @ (found.place + step.dcm_from_foothold),
             now + found.time,
             found.lower,
@@ -416,15 +447,6 @@ class RecoverySteps:
         if self._changes and found.time < self.gains.frozen / self.feet.rate:
             self._goal = goal
         return goal, found.unchanged_error
-
-    def _move(self, goal: Array, left: float) -> None:
-        """Move a swing foot's deviation from its plan on, by a cubic to its goal."""
-        place, speed, _ = self._moved
-        rest, dt = max(left, 4.0 * self.period), self.period
-        rate = 6.0 * (goal - place) / rest**2 - 4.0 * speed / rest
-        self._moved = np.array(
-            [place + dt * speed + 0.5 * dt**2 * rate, speed + dt * rate, rate]
-        )
 
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
