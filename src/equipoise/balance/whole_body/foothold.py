@@ -84,7 +84,7 @@ class StepGains:
     speed: float = 1.35
     fastest_foot: float = 3.6
     hip_speed: float = 0.85
-    acceleration: float = 6.0
+    acceleration: float = 7.0
     shortest: float = 0.4
     longest: float = 1.3
     sole: float = 0.9
@@ -260,4 +260,8 @@ def _within_reach(
     place = np.clip(place, low, high)
     span = np.minimum(np.linalg.norm(place - hip, axis=1), radius)
     needed = step.hip_height - np.sqrt(longest**2 - span**2)
-    return place, np.clip(needed, 0.0, gains.lower * length)
+    # a leg that is stretched behind cannot lift its foot
+    behind = float(np.hypot(*(step.com + step.hip_from_com - step.foot)))
+    lifted = longest - gains.clearance * length
+    now = step.hip_height - math.sqrt(max(lifted**2 - behind**2, 0.0))
+    return place, np.clip(np.maximum(needed, now), 0.0, gains.lower * length)

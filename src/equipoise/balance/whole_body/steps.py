@@ -53,7 +53,7 @@ AIRBORNE = 0.4
 # How far a foot is lowered at most to find the ground, over the leg's length.
 DEEPEST = 0.1
 # How fast a plan's swing may pass, and how slowly.
-FASTEST, SLOWEST = 4.0, 0.5
+FASTEST, SLOWEST = 8.0, 0.5
 
 
 class Plan(Protocol):
@@ -139,7 +139,7 @@ class RecoverySteps:
             ]
             speed = min(speed, gains.hip_speed * float(min(hips)) * feet.length)
         self.foot_speed = speed
-        self._path = SwingPath(period, speed)
+        self._path = SwingPath(period, speed, gains.clearance * feet.length)
         self.reset()
 
     def reset(self) -> None:
@@ -347,7 +347,7 @@ class RecoverySteps:
     ) -> tuple[Array, Array]:
         """Return where a swing foot is horizontally [m], and its velocity [m/s]."""
         if self._on_path:
-            return self._path.place, self._path.velocity
+            return self._path.place[:2], self._path.velocity[:2]
         place = self.feet.measured_sole(known, swing)[0][:2]
         if self.feet.feet[swing].state.carries:
             return place, np.zeros(2)
@@ -390,12 +390,12 @@ class RecoverySteps:
         ahead = 0.0 if late else min(rate * self.period, rest - 1.2 * self.period)
         self._offset += ahead - self.period
         self._follow_path(known, plan, swing, goal.place, left)
-        shift = self.feet.shift[:2]
+        shift = self.feet.shift
         wanted = with_swing_foot(plan, SIDES[swing], rate, self._path, shift)
         if late:
             wanted = self._lowered_foot(wanted, SIDES[swing])
         here = known.com[:2] + known.com_offset
-        return with_dcm(wanted, here, shift, goal.dcm, left), goal.lower
+        return with_dcm(wanted, here, shift[:2], goal.dcm, left), goal.lower
 
     def _follow_path(
         self, known: Estimate, plan: Target, swing: int, goal: Array, left: float
@@ -405,12 +405,12 @@ class RecoverySteps:
         assert plan.soles is not None
         assert plan.sole_twists is not None
         if foot.state.carries:
-            path.begin(self.feet.measured_sole(known, swing)[0][:2], np.zeros(2))
+            path.begin(self.feet.measured_sole(known, swing)[0], np.zeros(3))
         elif not self._on_path:
             side = SIDES[swing]
-            place = plan.soles[side][:2, 3] + self.feet.shift[:2] + foot.away[:2]
-            path.begin(place, plan.sole_twists[side][:2])
-            foot.away[:2] = 0.0
+            place = plan.soles[side][:3, 3] + self.feet.shift + foot.away
+            path.begin(place, plan.sole_twists[side][:3])
+            foot.away[:] = 0.0
         self._on_path = True
         path.advance(goal, left)
 
@@ -438,8 +438,11 @@ class RecoverySteps:
         step = self._describe(known, plan, phase, time, self.feet.shift)
         found = self._choose(step)
         origin, axes = self._stance_axes(known, phase)
+        end = self._sample(phase.end).soles
+        assert end is not None
+        ground = end[SIDES[_swing_foot(phase)]][2, 3] + self.feet.shift[2]
         goal = _Goal(
-            origin + axes @ found.place,
+            np.array([*(origin + axes @ found.place), ground]),
             origin + axes @ (found.place + step.dcm_from_foothold),
             now + found.time,
             found.lower,
