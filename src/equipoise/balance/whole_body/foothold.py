@@ -55,7 +55,10 @@ class StepGains:
         shortest: Shortest swing.
         longest: Longest swing, over the planned one.
         sole: Part of the sole that the ZMP is expected to use.
-        threshold: Error of the DCM at touch-down from which a step is changed.
+        next_sole: Part of what the next sole can take back of an error that may be left
+            at touch-down; beyond it a step is changed.
+        sure: For how long that must be so.
+        astray: How far from its plan a foot may begin its swing.
         frozen: A foothold is not changed any more in this last part of a swing.
         lowering: Speed at which a foot that is late is lowered.
         hurry: Error of the DCM from which double support is cut short.
@@ -84,11 +87,13 @@ class StepGains:
     speed: float = 1.35
     fastest_foot: float = 3.6
     hip_speed: float = 0.85
-    acceleration: float = 7.0
+    acceleration: float = 8.0
     shortest: float = 0.4
     longest: float = 1.3
     sole: float = 0.9
-    threshold: float = 0.015
+    next_sole: float = 0.5
+    sure: float = 0.03
+    astray: float = 0.02
     frozen: float = 0.3
     lowering: float = 0.2
     hurry: float = 0.05
@@ -152,14 +157,12 @@ class Foothold(NamedTuple):
         time: Time until then [s].
         lower: How much lower the CoM must be for it [m].
         cost: What is left of the error of the DCM, squared, and what changes cost.
-        unchanged_error: Error of the DCM at the planned touch-down [m].
     """
 
     place: Array
     time: float
     lower: float
     cost: float
-    unchanged_error: float
 
 
 def choose_foothold(
@@ -213,13 +216,11 @@ def choose_foothold(
         + LATE_COST * (np.maximum(late, 0.0) * speed) ** 2
     )
     best = int(np.argmin(cost))
-    unchanged = at_end[int(np.argmin(np.abs(times - left)))]
     return Foothold(
         place[best],
         float(times[best]),
         float(lower[best]),
         float(cost[best]),
-        float(np.linalg.norm(unchanged)),
     )
 
 
@@ -260,8 +261,4 @@ def _within_reach(
     place = np.clip(place, low, high)
     span = np.minimum(np.linalg.norm(place - hip, axis=1), radius)
     needed = step.hip_height - np.sqrt(longest**2 - span**2)
-    # a leg that is stretched behind cannot lift its foot
-    behind = float(np.hypot(*(step.com + step.hip_from_com - step.foot)))
-    lifted = longest - gains.clearance * length
-    now = step.hip_height - math.sqrt(max(lifted**2 - behind**2, 0.0))
-    return place, np.clip(np.maximum(needed, now), 0.0, gains.lower * length)
+    return place, np.clip(needed, 0.0, gains.lower * length)

@@ -27,11 +27,11 @@ def with_swing_foot(
     """Return a target whose swing foot is on another path, and passes it at a rate.
 
     Args:
-        target: The plan, of which the rotation of the foot is.
+        target: The plan, of which height and rotation of the foot are.
         side: Which foot swings.
         rate: How many times as fast as planned.
-        path: Where the foot is.
-        shift: How far the plan is shifted with the feet [m], shape (3,).
+        path: Where the foot is horizontally.
+        shift: How far the plan is shifted with the feet [m], shape (2,).
     """
     assert target.soles is not None
     assert target.sole_twists is not None
@@ -39,9 +39,9 @@ def with_swing_foot(
     sole = np.array(target.soles[side])
     twist = rate * target.sole_twists[side]
     acceleration = rate**2 * target.sole_accelerations[side]
-    sole[:3, 3] = path.place - shift
-    twist[:3] = path.velocity
-    acceleration[:3] = path.acceleration
+    sole[:2, 3] = path.place - shift
+    twist[:2] = path.velocity
+    acceleration[:2] = path.acceleration
     return replace(
         target,
         velocity=rate * target.velocity,

@@ -1,8 +1,7 @@
-"""Path of a swing foot whose foothold changes on the way.
+"""Horizontal path of a swing foot whose foothold changes on the way.
 
 In each tick the foot is on the cubic from where it is, with the velocity it has, to
-rest at the foothold when it should come down; for the first half of its time it rises,
-the more the farther it goes. Of a cubic over the way d in the time T,
+rest at the foothold when it should come down. Of a cubic over the way d in the time T,
 from the velocity v, the accelerations at its ends and the velocity at its middle are
 
     6 (d - 2/3 v T) / T²,   -6 (d - 1/3 v T) / T²,   3/2 (d - 1/6 v T) / T,
@@ -18,61 +17,44 @@ from equipoise.arrays import Array
 
 # A path is not hurried more than for so many control periods.
 LAST_PERIODS = 4.0
-# A foot is lifted by this fraction of its way, and of its clearance, in any case.
-LIFT, LEAST_LIFT = 0.2, 0.2
 
 
 class SwingPath:
-    """Where a swing foot is on its way, in the world.
+    """Where a swing foot is on its way, horizontally in the world.
 
     Args:
         period: Time between two ticks [s].
-        speed: Largest horizontal speed [m/s].
-        clearance: How high it is lifted at most [m].
+        speed: Largest speed [m/s].
 
     Attributes:
-        place: Where it should be now [m], shape (3,).
-        velocity: [m/s], shape (3,).
-        acceleration: [m/s²], shape (3,).
+        place: Where it should be now [m], shape (2,).
+        velocity: [m/s], shape (2,).
+        acceleration: [m/s²], shape (2,).
     """
 
-    def __init__(self, period: float, speed: float, clearance: float) -> None:
-        self.period, self.speed, self.clearance = period, speed, clearance
-        self.begin(np.zeros(3), np.zeros(3))
+    def __init__(self, period: float, speed: float) -> None:
+        self.period, self.speed = period, speed
+        self.begin(np.zeros(2), np.zeros(2))
 
     def begin(self, place: Array, velocity: Array) -> None:
-        """Begin where the foot is [m], with its velocity [m/s], shape (3,) each."""
+        """Begin where the foot is [m], with its velocity [m/s], shape (2,) each."""
         self.place, self.velocity = np.array(place), np.array(velocity)
-        self.acceleration = np.zeros(3)
-        self._from, self._gone = self.place, 0.0
+        self.acceleration = np.zeros(2)
 
     def advance(self, goal: Array, time_left: float) -> None:
         """Go on for a period.
 
         Args:
-            goal: Where the foot should come down [m], shape (3,).
+            goal: Where the foot should be [m], shape (2,).
             time_left: And when from now [s].
         """
         dt, rest = self.period, max(time_left, LAST_PERIODS * self.period)
-        rates = self._rates(goal, np.array([rest, rest, rest]))
-        rising = 0.5 * (self._gone + time_left) - self._gone
-        if rising > LAST_PERIODS * dt:
-            way = np.hypot(*(goal - self._from)[:2])
-            top = goal[2] + min(
-                self.clearance, LEAST_LIFT * self.clearance + LIFT * way
-            )
-            higher = np.array([*goal[:2], max(top, self.place[2])])
-            rates[2] = self._rates(higher, np.array([rest, rest, rising]))[2]
-        velocity = self.velocity + dt * rates
-        velocity[:2] *= min(1.0, self.speed / max(np.hypot(*velocity[:2]), 1e-9))
+        rate = 6.0 * (goal - self.place) / rest**2 - 4.0 * self.velocity / rest
+        velocity = self.velocity + dt * rate
+        velocity = velocity * min(1.0, self.speed / max(np.hypot(*velocity), 1e-9))
         self.acceleration = (velocity - self.velocity) / dt
         self.place = self.place + 0.5 * dt * (self.velocity + velocity)
         self.velocity = velocity
-        self._gone += dt
-
-    def _rates(self, goal: Array, times: Array) -> Array:
-        """Return the accelerations with which cubics to rest at a goal begin."""
-        return 6.0 * (goal - self.place) / times**2 - 4.0 * self.velocity / times
 
 
 def least_times(
@@ -93,8 +75,6 @@ def least_times(
     middle = np.linalg.norm(way - gone / 6.0, axis=1)
     start = np.linalg.norm(way - 2.0 / 3.0 * gone, axis=1)
     end = np.linalg.norm(way - gone / 3.0, axis=1)
-    return np.asarray(
-        np.maximum(
-            1.5 * middle / speed, np.sqrt(6.0 * np.maximum(start, end) / acceleration)
-        )
-    )
+    hardest = np.maximum(start, end)
+    least = np.maximum(1.5 * middle / speed, np.sqrt(6.0 * hardest / acceleration))
+    return np.asarray(least)
