@@ -52,13 +52,14 @@ STEP = "engine, mj_step alone"
 
 
 class Ticks(NamedTuple):
-    """What went through estimator and stabiliser in a walk, tick by tick."""
+    """What went through estimator and controller in a walk, tick by tick."""
 
     start: State
     measurements: list[Measurement]
     commands: list[Command]
     estimates: list[Estimate]
     targets: list[Target]
+    notes: list[Any]
 
 
 def main() -> None:
@@ -82,7 +83,7 @@ def print_ticks(world: World, rounds: int) -> None:
     """Print what a tick costs, ours and the peers'."""
     feedback = balance_feedback(world)
     robot = world.robot
-    ticks = ticks_of(world, feedback)
+    ticks = ticks_of(world, feedback, walk_of(world, TICK_STEPS))
     works = own_works(feedback, ticks)
     peers = start_peers(
         "tick_peers.py",
@@ -189,14 +190,19 @@ def peer_work(process: subprocess.Popen, name: str) -> Callable[[], float]:
     return run
 
 
-def ticks_of(world: World, feedback: Feedback) -> Ticks:
-    """Walk in closed loop, and keep what each tick was given."""
+def ticks_of(
+    world: World,
+    feedback: Feedback,
+    motion: Any,
+    note: Callable[[], Any] = lambda: None,
+) -> Ticks:
+    """Walk in closed loop, and keep what each tick was given, and a note after it."""
     estimator: Any = feedback.estimator
     kept: list[tuple[Any, ...]] = []
     starts: list[State] = []
 
     class Keeping:
-        """Estimator and stabiliser in one, which keep what they are given."""
+        """Estimator and controller in one, which keep what they are given."""
 
         def reset(self, start: State) -> None:
             starts.append(start)
@@ -208,13 +214,14 @@ def ticks_of(world: World, feedback: Feedback) -> Ticks:
             return estimator.estimate(measurement, command)
 
         def control(self, known: Estimate, target: Target) -> Command:
-            kept[-1] += (known, target)
-            return feedback.controller.control(known, target)
+            command = feedback.controller.control(known, target)
+            kept[-1] += (known, target, note())
+            return command
 
     block: Any = Keeping()
     simulate(
         world,
-        walk_of(world, TICK_STEPS),
+        motion,
         controller=block,
         sensors=feedback.sensors,
         estimator=block,
@@ -293,12 +300,25 @@ def print_walks(world: World, engine: Any, walks: int) -> None:
         f"CPU time, goal {GOAL_WALK:g}"
         + (f"; fell at {summary['fell_at_s']:.1f} s" if summary["fell_at_s"] else "")
     )
+    print_blocks(world, motion, feedback, engine, walks, lasted, whole)
+
+
+def print_blocks(
+    world: World,
+    motion: Any,
+    feedback: Feedback,
+    engine: Any,
+    walks: int,
+    lasted: float,
+    whole: float,
+) -> None:
+    """Print what the blocks of the loop take of the CPU time of a walk [s]."""
     blocks = block_times(world, motion, feedback, engine, lasted, walks)
     blocks["start and results of the run"] = whole - sum(blocks.values())
     for name, seconds in blocks.items():
         print(
-            f"  {name:34s} {1e6 * seconds * period / lasted:6.1f} µs a tick, "
-            f"{100 * seconds / whole:3.0f} %"
+            f"  {name:34s} {1e6 * seconds * feedback.control_period / lasted:6.1f} "
+            f"µs a tick, {100 * seconds / whole:3.0f} %"
         )
 
 

@@ -6,8 +6,9 @@ measurement to torques. In turns with them, on the same core, placo's ``Dynamics
 makes torques for the same states and plan with the same tasks: CoM, feet that carry
 (strictly, with friction) or swing, attitude of the torso, posture, torque limits.
 
-Ours also estimates, follows contacts as they are felt, and keeps joints off their stops
-and speed limits. Then twelve steps in both engines: times faster than real time.
+Ours also estimates, follows contacts as they are felt, sees whether the step must be
+changed, and keeps joints off their stops and speed limits. Then twelve steps by
+``eq.walk`` in both engines: times faster than real time, and where the time goes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,30 +25,26 @@ import equipoise as eq
 from benchmarks.__main__ import cpu_name, stay_on_one_core
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.legs import start_peers
-from benchmarks.tick import DT, RECORD, TICK_STEPS, WALK_STEPS, quartiles, walk_of
+from benchmarks.tick import (
+    TICK_STEPS,
+    WALK_STEPS,
+    Ticks,
+    print_blocks,
+    quartiles,
+    ticks_of,
+    walk_of,
+)
 from equipoise.balance.skeleton import SIDES
-from equipoise.control.signals import Command, Measurement, State, Target
 from equipoise.kinematics.com_targets import com_targets
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.simulation.feedback import Feedback, whole_body_feedback
-from equipoise.simulation.simulate import ENGINES, simulate
+from equipoise.simulation.simulate import ENGINES
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.world import World
 
 GOAL_TICK, GOAL_WALK = 150.0, 3.0
 SUPPORTS = {1: "single support", 2: "double support"}
 TICK = "tick: measurement to torques"
-
-
-class Ticks(NamedTuple):
-    """What went through estimator and controller in a walk, tick by tick."""
-
-    start: State
-    measurements: list[Measurement]
-    commands: list[Command]
-    estimates: list[Any]
-    targets: list[Target]
-    carries: list[list[bool]]
 
 
 def main() -> None:
@@ -63,14 +60,21 @@ def main() -> None:
     world = trial_world(robot, None, "torque")
     print(f"{robot.name}, {cpu_name()}, one core")
     print_ticks(world, options.rounds)
+    motion = walk_of(world, WALK_STEPS)
     for engine in ENGINES:
-        print_walks(world, engine, options.walks)
+        print_walks(world, motion, engine, options.walks)
 
 
 def print_ticks(world: World, rounds: int) -> None:
     """Print what a tick costs, ours and the peers', by support."""
-    feedback = whole_body_feedback(world)
-    ticks = ticks_of(world, feedback)
+    motion = walk_of(world, TICK_STEPS)
+    feedback = whole_body_feedback(world, plan=motion)
+    controller: Any = feedback.controller
+
+    def carries() -> list[bool]:
+        return [foot.state.carries for foot in controller.feet.feet]
+
+    ticks = ticks_of(world, feedback, motion, carries)
     works = own_works(feedback, ticks)
     peers = start_peers("torque_peers.py", world.robot, **peer_input(feedback, ticks))
     if peers is not None:
@@ -84,7 +88,7 @@ def print_ticks(world: World, rounds: int) -> None:
     for _ in range(rounds + 1):
         for name, work in works.items():
             times[name].append(1e6 * np.array(work()))
-    feet = np.sum(ticks.carries, axis=1)
+    feet = np.sum(ticks.notes, axis=1)
     print(f"one tick [µs], {len(feet)} ticks, {rounds} rounds, goal {GOAL_TICK:g} µs")
     for count, support in SUPPORTS.items():
         rows = {
@@ -170,7 +174,7 @@ def peer_input(feedback: Feedback, ticks: Ticks) -> dict[str, Any]:
         "com_acceleration": np.array([t.com_acceleration for t in targets]),
         "upper": np.array([t.torso @ turn for t in targets]),
         "posture": np.array([t.position for t in targets]),
-        "carries": np.array(ticks.carries),
+        "carries": np.array(ticks.notes),
         "joints": list(degree_names(robot)),
         "torso_link": upright,
         "torque_limit": gains.torque * joints.torque,
@@ -184,69 +188,24 @@ def peer_input(feedback: Feedback, ticks: Ticks) -> dict[str, Any]:
     }
 
 
-def ticks_of(world: World, feedback: Feedback) -> Ticks:
-    """Walk in closed loop, and keep what each tick was given."""
-    estimator: Any = feedback.estimator
-    controller: Any = feedback.controller
-    kept: list[list[Any]] = []
-    starts: list[State] = []
-
-    class Keeping:
-        """Estimator and controller in one, which keep what they are given."""
-
-        def reset(self, start: State) -> None:
-            starts.append(start)
-            estimator.reset(start)
-            controller.reset(start)
-
-        def estimate(self, measurement: Measurement, command: Command) -> State:
-            known = estimator.estimate(measurement, command)
-            kept.append([measurement, command, known])
-            return known
-
-        def control(self, known: Any, target: Target) -> Command:
-            command = controller.control(known, target)
-            carries = [foot.state.carries for foot in controller.feet.feet]
-            kept[-1] += [target, carries]
-            return command
-
-    block: Any = Keeping()
-    simulate(
-        world,
-        walk_of(world, TICK_STEPS),
-        controller=block,
-        sensors=feedback.sensors,
-        estimator=block,
-        control_period=feedback.control_period,
-        dt=DT,
-    )
-    return Ticks(starts[-1], *(list(column) for column in zip(*kept, strict=True)))
-
-
-def print_walks(world: World, engine: Any, walks: int) -> None:
-    """Print how fast a walk in closed loop runs."""
-    motion = walk_of(world, WALK_STEPS)
-    feedback = whole_body_feedback(world)
+def print_walks(world: World, motion: Any, engine: Any, walks: int) -> None:
+    """Print how fast a walk runs as a user starts it, and where its time goes."""
     factors, busy = [], []
     for _ in range(walks + 1):
         began = time.process_time()
-        summary = simulate(
-            world,
-            motion,
-            **feedback.blocks,
-            engine=engine,
-            dt=DT,
-            record_period=RECORD,
-        ).summary
+        run = eq.walk(world.robot, motion, actuators="torque", engine=engine)
         busy.append(time.process_time() - began)
-        factors.append(summary["realtime_factor"])
-    lasted = summary["duration_s"]
+        factors.append(run.summary["realtime_factor"])
+    lasted, fell = run.summary["duration_s"], run.summary["fell_at_s"]
+    whole = float(np.median(busy[1:]))
     print(
         f"closed-loop walk of {WALK_STEPS} steps by torques, {engine}: "
-        f"{np.median(factors[1:]):.1f} times real time, "
-        f"{lasted / np.median(busy[1:]):.1f} times in CPU time, goal {GOAL_WALK:g}"
-        + (f"; fell at {summary['fell_at_s']:.1f} s" if summary["fell_at_s"] else "")
+        f"{np.median(factors[1:]):.1f} times real time, {lasted / whole:.1f} times in "
+        f"CPU time with its results, goal {GOAL_WALK:g}"
+        + (f"; fell at {fell:.1f} s" if fell else "")
     )
+    feedback = whole_body_feedback(world, plan=motion)
+    print_blocks(world, motion, feedback, engine, walks, lasted, whole)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from equipoise.kernels.skeleton import make_skeleton
 
 # Rows of the estimator's memory: vectors, then rotations. Position and velocity are
 # those of the IMU, the first rotation is that of the body which carries it; the last
-# vector is the last velocity of the CoM.
-POSITION, VELOCITY, OFFSET, ANCHORS, BIAS, TURNS, MOVED, VECTORS = (
+# vectors are the last velocity of the CoM, and those and the accelerations of the feet.
+POSITION, VELOCITY, OFFSET, ANCHORS, BIAS, TURNS, MOVED, SPEEDS, RATES, VECTORS = (
     0,
     1,
     2,
@@ -31,6 +31,8 @@ POSITION, VELOCITY, OFFSET, ANCHORS, BIAS, TURNS, MOVED, VECTORS = (
     6,
     8,
     9,
+    11,
+    13,
 )
 CARRIER, FEET, HEADINGS, ROTATIONS = 0, 1, 3, 5
 # What it tells, as vectors: position, velocity of the base and its angular velocity (in
@@ -284,7 +286,12 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
             own_load = told[t, TOLD_FORCE + foot][2]
             before = own.contact[t, foot]
             touches = zero
-            if own_load > sensing.touch * sensing.weight:
+            # a foot that is thrown down pushes up on its ankle as the ground would
+            thrown = zero
+            if sensing.at_sole == 0:
+                down = -own.vectors[t, RATES + foot][2]
+                thrown = sensing.foot_mass[foot] * wp.max(down, zero)
+            if own_load - thrown > sensing.touch * sensing.weight:
                 touches = one
             if before > half and own_load > sensing.lift * sensing.weight:
                 touches = one
@@ -333,6 +340,15 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         centre = centre / skeleton.total_mass
         moving = com_velocity(skeleton, t, rotation @ omega, velocity, own)
         for foot in range(2):
+            body = sensing.foot[foot]
+            lever = own.body_rotations[t, body] @ sensing.foot_com[foot]
+            speed_now = own.body_velocities[t, body] + wp.cross(
+                own.body_omegas[t, body], lever
+            )
+            own.vectors[t, RATES + foot] = (
+                speed_now - own.vectors[t, SPEEDS + foot]
+            ) / dt
+            own.vectors[t, SPEEDS + foot] = speed_now
             told[t, TOLD_SOLE + foot] = told[t, TOLD_SOLE + foot] + shift
             told[t, TOLD_PRESSURE + foot] = told[t, TOLD_PRESSURE + foot] + shift
         # feet that carry do not turn on average: what they seem to is bias

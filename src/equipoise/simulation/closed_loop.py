@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.balance.whole_body.arms import Arms
-from equipoise.balance.whole_body.steps import Plan, RecoverySteps
+from equipoise.balance.whole_body.step_plan import Plan
+from equipoise.balance.whole_body.steps import RecoverySteps
 from equipoise.errors import EquipoiseError
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import MODES

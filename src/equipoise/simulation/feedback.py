@@ -20,7 +20,8 @@ from equipoise.balance.whole_body.controller import (
 from equipoise.balance.whole_body.diagnosis import check_standing
 from equipoise.balance.whole_body.foothold import StepGains
 from equipoise.balance.whole_body.limits import JointRange
-from equipoise.balance.whole_body.steps import Plan, RecoverySteps
+from equipoise.balance.whole_body.step_plan import Plan
+from equipoise.balance.whole_body.steps import RecoverySteps
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.control.blocks import Controller, Estimator
 from equipoise.control.certificate import Gains

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
+from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
 from equipoise.balance.whole_body.handover import Handover
@@ -34,6 +35,7 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     solve_qp,
 )
 from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.problem import RangeLimits
 from equipoise.balance.whole_body.step_targets import omega_of
 from equipoise.balance.whole_body.steps import RecoverySteps
 from equipoise.balance.whole_body.tasks import (
@@ -138,8 +140,7 @@ class WholeBodyController(Controller[State]):
         tasks: Tasks beside those of balance, which one may change.
         applied_forces: Forces of the world on frames beside the feet, as far as they
             are known, in world axes [N], shape (3,) each; one may change them.
-        problem: The last quadratic programme.
-        solution: Its solution.
+        solution: The last solution.
         relaxed: How many ticks had to give up contacts or limits, by which.
         ticks: How many ticks there were.
     """
@@ -183,7 +184,8 @@ class WholeBodyController(Controller[State]):
         self._torso = self.dynamics.frame(link)
         upright = self.dynamics.pose(self._torso).rotation  # standing
         self._torso_in_upright = np.array(upright)
-        self.problem: Problem | None = None
+        self._compiled = CompiledProblem(self.dynamics)
+        self._asked: tuple[tuple[Task, ...], list[Contact], Limits] | None = None
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
         self._wanted_velocity: Array | None = None
@@ -195,7 +197,8 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             self.steps.reset()
         self._handover.reset()
-        self._near = self.problem = self.solution = self._wanted_velocity = None
+        self._prepare()
+        self._near = self._asked = self.solution = self._wanted_velocity = None
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def control(self, known: State, target: Target) -> Command:
@@ -236,27 +239,63 @@ class WholeBodyController(Controller[State]):
         self.posture_task.velocity = target.velocity
         self.posture_task.acceleration = self._joint_acceleration(target)
         velocity = known.v[BASE_DOF:]
-        least, most = self.joints.motion.acceleration_bounds(
-            dynamics.joint_positions, velocity, gains.limit_periods * self.period
+        limits = RangeLimits(
+            gains.torque * self.joints.torque,
+            self.joints.motion,
+            dynamics.joint_positions,
+            velocity,
+            gains.limit_periods * self.period,
         )
-        limits = Limits(gains.torque * self.joints.torque, least, most)
-        own = (self.com_task, self.torso_task, self.posture_task, *self.tasks)
+        own = self._own_tasks
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
-            before = build_qp(dynamics, (*own, *feet), contacts, limits)
-            return solve_qp(before, self.solver).acceleration
+            return self._solve((*own, *feet), contacts, limits).acceleration
 
         feet, contacts = self.feet.tasks, self.feet.contacts
         self._handover.update(dynamics, contacts, feet, as_before)
-        problem = build_qp(dynamics, (*own, *feet), contacts, limits)
-        found = solve_qp(problem, self.solver, self._near)
-        self.problem, self.solution, self._near = problem, found, found.near
+        self._asked = (*own, *feet), contacts, limits
+        found = self._solve(*self._asked, self._near)
+        self.solution, self._near = found, found.near
         self.ticks += 1
         if found.relaxed:
             self.relaxed[found.relaxed] += 1
         velocity = velocity + self.period * found.acceleration[BASE_DOF:]
         position = dynamics.joint_positions + self.period * velocity
         return Command(position, velocity, found.torque)
+
+    def _prepare(self) -> None:
+        """Compile, and lay out memory of all stances, before there is a hurry."""
+        own, feet = self._own_tasks, self.feet.feet
+        for carrying in (feet, feet[:1], feet[1:]):
+            swings = [foot.task for foot in feet if foot not in carrying]
+            contacts = [foot.contact for foot in carrying]
+            self._compiled.prepare((*own, *swings), contacts)
+
+    @property
+    def _own_tasks(self) -> tuple[Task, ...]:
+        """Tasks beside those of swing feet."""
+        return (self.com_task, self.torso_task, self.posture_task, *self.tasks)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The last quadratic programme, to inspect; None before the first tick."""
+        return None if self._asked is None else build_qp(self.dynamics, *self._asked)
+
+    def _solve(
+        self,
+        tasks: tuple[Task, ...],
+        contacts: Sequence[Contact],
+        limits: Limits,
+        near: NDArray[np.bool_] | None = None,
+    ) -> Solution:
+        """Return torques of tasks, by compiled code where it can."""
+        found = None
+        if self.solver == "daqp":
+            found = self._compiled.solve(tasks, contacts, limits, near)
+        if found is None:
+            problem = build_qp(self.dynamics, tasks, contacts, limits)
+            found = solve_qp(problem, self.solver, near)
+        return found
 
     def _com_acceleration(self, known: Estimate, target: Target, shift: Array) -> Array:
         """Return the CoM acceleration that is wanted, Eq. (54) of [Sariyildiz2015]."""
@@ -295,11 +334,11 @@ class WholeBodyController(Controller[State]):
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""
         dynamics, mass = self.dynamics, self.robot.mass
-        more = (known.mass_ratio - 1.0) * mass
-        weight = STANDARD_GRAVITY * (mass + more)
-        x, y = known.com_offset
+        more = (float(known.mass_ratio) - 1.0) * mass
+        weight, down = STANDARD_GRAVITY * (mass + more), -STANDARD_GRAVITY * more
+        x, y = known.com_offset.tolist()
         lever = dynamics.com - dynamics.pose(self._torso).translation
-        down = -STANDARD_GRAVITY * more
-        about_x, about_y = lever[1] * down - y * weight, x * weight - lever[0] * down
+        along, across, _ = lever.tolist()
+        about_x, about_y = across * down - y * weight, x * weight - along * down
         wrench = np.array((0.0, 0.0, down, about_x, about_y, 0.0))
         dynamics.bias_force -= wrench.dot(dynamics.jacobian(self._torso))

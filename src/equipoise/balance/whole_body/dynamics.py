@@ -11,6 +11,8 @@ have no torque; they say how CoM and angular momentum move:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
@@ -46,11 +48,6 @@ class Dynamics:
         v: Velocity, shape (nv,).
         mass_matrix: M, shape (nv, nv).
         bias_force: h, shape (nv,); one may add what else acts on the robot.
-        base: Pose of the base.
-        base_rotation: From base to world, shape (3, 3).
-        com: Centre of mass [m], shape (3,).
-        com_jacobian: Shape (3, nv).
-        com_drift: Its acceleration while a = 0, J̇ v, shape (3,).
         joint_positions: Joint positions [rad or m], shape (nv - 6,).
     """
 
@@ -67,20 +64,16 @@ class Dynamics:
         if rotor_inertia is not None:
             armature[BASE_DOF:] = rotor_inertia
         model.armature = armature
-        self.data = model.createData()
+        self._use(model.createData())
         nv = model.nv
         # a number for each joint, none of them a circle or a ball
         self._plain = robot.nq - 7 == nv - BASE_DOF
         self._per_mass = 1.0 / robot.mass
-        self._root = model.getFrameId(model.names[1], pin.FrameType.JOINT)
         self._still = np.zeros(nv)
+        self._moving = False
         self.q, self.v = np.array(robot.standing), np.zeros(nv)
         self.joint_positions = joint_positions(robot, self.q)
-        self.mass_matrix = np.zeros((nv, nv))
-        self.bias_force, self._base_bias = np.zeros(nv), np.zeros(BASE_DOF)
-        self.base, self.base_rotation = pin.SE3.Identity(), np.eye(3)
-        self.com, self.com_drift = np.zeros(3), np.zeros(3)
-        self.com_jacobian = np.zeros((3, nv))
+        self.mass_matrix, self.bias_force = np.zeros((nv, nv)), np.zeros(nv)
         self.update(self.q, self.v)
 
     def update(self, q: Array, v: Array) -> Dynamics:
@@ -88,21 +81,52 @@ class Dynamics:
         model, data = self.model, self.data
         self.q, self.v = q, v
         self.joint_positions = q[7:] if self._plain else joint_positions(self.robot, q)
-        self.mass_matrix = matrix = pin.crba(model, data, q)
-        self.bias_force = bias = pin.nonLinearEffects(model, data, q, v)
-        pin.forwardKinematics(model, data, q, v, self._still)
-        pin.computeJointJacobians(model, data)
-        self._base_bias = bias[:BASE_DOF].copy()
-        self.base = base = pin.updateFramePlacement(model, data, self._root)
-        self.base_rotation = rotation = base.rotation
-        # the base's rows are those of CoM and moment about the base
-        per_mass = rotation * self._per_mass
-        self.com_jacobian = per_mass.dot(matrix[:3])
-        self.com_drift = per_mass.dot(bias[:3])
-        self.com_drift[2] -= STANDARD_GRAVITY
-        lever = np.array((matrix[5, 1], matrix[3, 2], matrix[4, 0]))
-        self.com = base.translation + per_mass.dot(lever)
+        # this way, it finds poses and Jacobians of the joints as well
+        self.mass_matrix = pin.crba(model, data, q, pin.Convention.WORLD)
+        self.bias_force = pin.nonLinearEffects(model, data, q, v)
+        self._moving = False
         return self
+
+    def _use(self, data: pin.Data) -> None:
+        """Use some memory of Pinocchio, of which these arrays are parts."""
+        self.data, self._bias = data, data.nle
+        self._base_rotation = data.oMi[1].rotation
+        self._base_place = data.oMi[1].translation
+        self._com = data.oYcrb[1].lever  # of all bodies together
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make a copy whose arrays are parts of its own memory."""
+        self.__dict__.update(state)
+        self._use(self.data)
+
+    @property
+    def base(self) -> pin.SE3:
+        """Pose of the base."""
+        return self.data.oMi[1]
+
+    @property
+    def base_rotation(self) -> Array:
+        """Rotation from base to world, shape (3, 3)."""
+        return np.array(self._base_rotation)
+
+    @property
+    def com(self) -> Array:
+        """Centre of mass [m], shape (3,)."""
+        return np.array(self._com)
+
+    @property
+    def com_jacobian(self) -> Array:
+        """J of the CoM velocity, shape (3, nv); the base's rows of M say it."""
+        return np.asarray(
+            (self._per_mass * self._base_rotation).dot(self.mass_matrix[:3])
+        )
+
+    @property
+    def com_drift(self) -> Array:
+        """Acceleration of the CoM while a = 0, J̇ v, shape (3,)."""
+        drift = (self._per_mass * self._base_rotation).dot(self._bias[:3])
+        drift[2] -= STANDARD_GRAVITY
+        return np.asarray(drift)
 
     @property
     def com_velocity(self) -> Array:
@@ -111,15 +135,15 @@ class Dynamics:
 
     def momentum_matrix(self) -> Array:
         """Return A of the angular momentum about the CoM, L = A v, shape (3, nv)."""
-        rotation, lever = self.base_rotation, self._com_from_base()
+        rotation, lever = self._base_rotation, self._com - self._base_place
         matrix = self.mass_matrix
         turn = pin.skew(lever) @ rotation
         return np.asarray(rotation @ matrix[3:6] - turn @ matrix[:3])
 
     def momentum_drift(self) -> Array:
         """Return Ȧ v, the rate of the angular momentum while a = 0, shape (3,)."""
-        rotation, lever = self.base_rotation, self._com_from_base()
-        force, moment = self._base_bias.reshape(2, 3) @ rotation.T
+        rotation, lever = self._base_rotation, self._com - self._base_place
+        force, moment = self._bias[:6].reshape(2, 3) @ rotation.T
         return np.asarray(moment - pin.skew(lever) @ force)
 
     def frame(self, name: str) -> int:
@@ -146,7 +170,7 @@ class Dynamics:
         place = carrier.placement * pin.SE3(np.eye(3), np.asarray(position_in_link))
         frame = pin.Frame(name, carrier.parentJoint, place, pin.FrameType.OP_FRAME)
         self._frames[name] = self.model.addFrame(frame, False)
-        self.data = self.model.createData()
+        self._use(self.model.createData())
         self.update(self.q, self.v)
 
     def pose(self, frame: int) -> pin.SE3:
@@ -155,6 +179,7 @@ class Dynamics:
 
     def twist(self, frame: int) -> Array:
         """Return velocity and angular velocity of a frame, shape (6,)."""
+        self._move()
         moving = pin.getFrameVelocity(self.model, self.data, frame, WORLD_AXES)
         return np.asarray(moving.vector)
 
@@ -166,6 +191,7 @@ class Dynamics:
 
     def drift(self, frame: int) -> Array:
         """Return J̇ v of a frame: its acceleration while a = 0, shape (6,)."""
+        self._move()
         moving = pin.getFrameClassicalAcceleration(
             self.model, self.data, frame, WORLD_AXES
         )
@@ -178,14 +204,18 @@ class Dynamics:
             frame: Number of the frame.
             damping: Rate at which a velocity that it has is stopped [1/s].
         """
+        self._move()
         model, data = self.model, self.data
         jacobian = pin.getFrameJacobian(model, data, frame, OWN_AXES)
         moving = pin.getFrameClassicalAcceleration(model, data, frame, OWN_AXES)
         twist = pin.getFrameVelocity(model, data, frame, OWN_AXES)
         return jacobian, np.asarray(-damping * twist.vector - moving.vector)
 
-    def _com_from_base(self) -> Array:
-        return np.asarray(self.com - self.base.translation)
+    def _move(self) -> None:
+        """Find velocities and accelerations of the joints, if something needs them."""
+        if not self._moving:
+            pin.forwardKinematics(self.model, self.data, self.q, self.v, self._still)
+            self._moving = True
 
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -41,7 +41,7 @@ class FootState(Enum):
     @property
     def carries(self) -> bool:
         """Whether it is a contact."""
-        return self in (FootState.STANCE, FootState.LEAVING)
+        return self is FootState.STANCE or self is FootState.LEAVING
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,12 @@ class Feet:
         assert twists is not None
         assert rates is not None
         measured = known.told[self._rows.TOLD_SOLE : self._rows.TOLD_SOLE + 2]
-        felt = known.told[self._rows.TOLD_CONTACT]
-        planned = np.array([soles[side][:3, 3] for side in SIDES])
+        felt = known.told[self._rows.TOLD_CONTACT].tolist()
+        planned = [soles[side][:3, 3].tolist() for side in SIDES]
         supports = [target.support in ("both", side) for side in SIDES]
-        self._shift_plan(measured - planned, self._loads(planned, target, supports))
+        self._shift_plan(
+            measured.tolist(), planned, self._loads(planned, target, supports)
+        )
         for number, foot in enumerate(self.feet):
             foot.felt = foot.felt + self.period if felt[number] > 0.5 else 0.0
             falls = twists[SIDES[number]][2] < 0.0
@@ -203,25 +205,41 @@ class Feet:
                 self._swing(foot, soles[side], twists[side], rates[side])
         return self.shift
 
-    def _loads(self, planned: Array, target: Target, supports: list[bool]) -> Array:
+    def _loads(
+        self, planned: list[list[float]], target: Target, supports: list[bool]
+    ) -> tuple[float, float]:
         """Return which part of the weight each foot is meant to carry, and can."""
-        loads = np.array(supports, dtype=np.float64)
+        loads = [float(stands) for stands in supports]
         if self.lead is not None and supports[self.lead]:
             loads[1 - self.lead] = 0.0
-            return loads * [foot.state.carries for foot in self.feet]
-        if all(supports) and target.zmp is not None:
-            between = (planned[0] - planned[1])[:2]
-            square = max(float(between @ between), 1e-12)
-            part = float((target.zmp - planned[1])[:2] @ between) / square
-            loads[0] = min(max(part, 0.0), 1.0)
+        elif all(supports) and target.zmp is not None:
+            (x, y, _), (other_x, other_y, _) = planned
+            zmp_x, zmp_y = target.zmp.tolist()[:2]
+            along, across = x - other_x, y - other_y
+            square = max(along**2 + across**2, 1e-12)
+            part = (zmp_x - other_x) * along + (zmp_y - other_y) * across
+            loads[0] = min(max(part / square, 0.0), 1.0)
             loads[1] = 1.0 - loads[0]
-        return loads * [foot.state.carries for foot in self.feet]
+        one, other = self.feet
+        return loads[0] * one.state.carries, loads[1] * other.state.carries
 
-    def _shift_plan(self, off: Array, loads: Array) -> None:
-        total = float(loads.sum())
+    def _shift_plan(
+        self,
+        measured: list[list[float]],
+        planned: list[list[float]],
+        loads: tuple[float, float],
+    ) -> None:
+        """Shift the plan with where the feet are that carry."""
+        total = loads[0] + loads[1]
         if total > 0.0:
             follow = 1.0 if self._new else min(self.gains.shift * self.period, 1.0)
-            self.shift = self.shift + follow * (loads @ off / total - self.shift)
+            left, right = loads[0] / total, loads[1] / total
+            shift = self.shift.tolist()
+            for axis in range(3):
+                wanted = left * (measured[0][axis] - planned[0][axis])
+                wanted += right * (measured[1][axis] - planned[1][axis])
+                shift[axis] += follow * (wanted - shift[axis])
+            self.shift = np.array(shift)
             self._new = False
 
     def _change(self, foot: Foot, other: Foot, supports: bool, falls: bool) -> None:

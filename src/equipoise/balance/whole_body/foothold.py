@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.balance.whole_body.swing_path import least_times
 
 # Step times that are compared.
 TIMES = 24
@@ -50,10 +51,14 @@ class StepGains:
         speed: Largest speed of a swing foot.
         fastest_foot: The same in m/s, for legs that are long.
         hip_speed: Part of the hips' speed limits that a swing foot may use.
+        acceleration: Largest acceleration of a swing foot, over g.
         shortest: Shortest swing.
         longest: Longest swing, over the planned one.
         sole: Part of the sole that the ZMP is expected to use.
-        threshold: Error of the DCM at touch-down from which a step is changed.
+        next_sole: Part of what the next sole can take back of an error that may be left
+            at touch-down; beyond it a step is changed.
+        sure: For how long that must be so.
+        astray: How far from its plan a foot may begin its swing.
         frozen: A foothold is not changed any more in this last part of a swing.
         lowering: Speed at which a foot that is late is lowered.
         hurry: Error of the DCM from which double support is cut short.
@@ -82,10 +87,13 @@ class StepGains:
     speed: float = 1.35
     fastest_foot: float = 3.6
     hip_speed: float = 0.85
+    acceleration: float = 8.0
     shortest: float = 0.4
     longest: float = 1.3
     sole: float = 0.9
-    threshold: float = 0.015
+    next_sole: float = 0.5
+    sure: float = 0.03
+    astray: float = 0.02
     frozen: float = 0.3
     lowering: float = 0.2
     hurry: float = 0.05
@@ -111,6 +119,7 @@ class Step(NamedTuple):
         com_velocity: [m/s], shape (2,).
         zmp: Planned ZMP, shape (2,).
         foot: The swing foot, shape (2,).
+        foot_velocity: Its velocity [m/s], shape (2,).
         planned: Its planned foothold u, shape (2,).
         dcm_from_foothold: b, where the DCM should be from there, shape (2,).
         time_left: Planned time until touch-down [s].
@@ -128,6 +137,7 @@ class Step(NamedTuple):
     com_velocity: Array
     zmp: Array
     foot: Array
+    foot_velocity: Array
     planned: Array
     dcm_from_foothold: Array
     time_left: float
@@ -147,14 +157,12 @@ class Foothold(NamedTuple):
         time: Time until then [s].
         lower: How much lower the CoM must be for it [m].
         cost: What is left of the error of the DCM, squared, and what changes cost.
-        unchanged_error: Error of the DCM at the planned touch-down [m].
     """
 
     place: Array
     time: float
     lower: float
     cost: float
-    unchanged_error: float
 
 
 def choose_foothold(
@@ -167,7 +175,7 @@ def choose_foothold(
         gains: What is allowed, and what it costs.
         length: Leg length L [m].
         rate: √(g / L) [1/s].
-        foot_speed: Mean speed of a swing foot at most [m/s].
+        foot_speed: Largest speed of a swing foot [m/s].
     """
     left = step.time_left
     least = max(gains.shortest / rate - step.swung, min(LAST_TIME / rate, left))
@@ -190,7 +198,16 @@ def choose_foothold(
     missed = wanted - place
     crossing = step.side * missed[:, 1] < 0.0
     missed[:, 1] *= np.where(crossing, gains.crossing, 1.0)
-    late = np.linalg.norm(place - step.foot, axis=1) / foot_speed - times
+    late = (
+        least_times(
+            place - step.foot,
+            step.foot_velocity,
+            times,
+            foot_speed,
+            gains.acceleration * rate**2 * length,
+        )
+        - times
+    )
     speed = rate * length
     cost = (
         (missed**2).sum(axis=1)
@@ -199,13 +216,11 @@ def choose_foothold(
         + LATE_COST * (np.maximum(late, 0.0) * speed) ** 2
     )
     best = int(np.argmin(cost))
-    unchanged = at_end[int(np.argmin(np.abs(times - left)))]
     return Foothold(
         place[best],
         float(times[best]),
         float(lower[best]),
         float(cost[best]),
-        float(np.linalg.norm(unchanged)),
     )
 
 

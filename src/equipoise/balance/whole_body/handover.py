@@ -56,11 +56,15 @@ class Handover:
         """
         old_contacts, old_tasks = self._contacts, self._tasks
         self._contacts, self._tasks = tuple(contacts), tuple(tasks)
+        every: list[Contact | FrameTask] = [*contacts, *tasks]
+        if every == [*old_contacts, *old_tasks] and not any(
+            one.leftover is not None for one in every
+        ):
+            return
         held = {contact.frame for contact in old_contacts}
         moved = {task.frame for task in old_tasks}
         landed = [contact for contact in contacts if contact.frame in moved]
         left = [task for task in tasks if task.frame in held]
-        every: list[Contact | FrameTask] = [*contacts, *tasks]
         for one in every:
             if one.leftover is not None:
                 self._left[one.frame] *= self._keep

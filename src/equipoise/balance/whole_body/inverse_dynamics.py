@@ -74,7 +74,7 @@ class Solution:
         iterations: Of the solver.
         forces_in_contact: Contact forces in axes of their frames [N], by contact, one
             after another, shape (3 k,) each.
-        contacts: The contacts.
+        rotations: From the contacts' frames to the world, shape (3, 3) each.
     """
 
     acceleration: Array
@@ -84,15 +84,15 @@ class Solution:
     slack: float = 0.0
     iterations: int = 0
     forces_in_contact: tuple[Array, ...] = ()
-    contacts: tuple[HeldContact, ...] = field(default=(), repr=False)
+    rotations: tuple[Array, ...] = field(default=(), repr=False)
 
     @property
     def forces(self) -> tuple[Array, ...]:
         """Contact forces in world axes, by contact, shape (k, 3) each [N]."""
         return tuple(
-            force.reshape(-1, 3) @ contact.rotation.T
-            for contact, force in zip(
-                self.contacts, self.forces_in_contact, strict=True
+            force.reshape(-1, 3) @ rotation.T
+            for rotation, force in zip(
+                self.rotations, self.forces_in_contact, strict=True
             )
         )
 
@@ -322,5 +322,5 @@ def _solution(problem: Problem, found: Found, relaxed: Relaxed) -> Solution:
         slack,
         found.iterations,
         found.forces,
-        problem.contacts,
+        tuple(contact.rotation for contact in problem.contacts),
     )

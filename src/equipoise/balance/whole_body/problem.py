@@ -15,6 +15,7 @@ import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.balance.skeleton import BASE_DOF
+from equipoise.balance.whole_body.limits import JointRange
 
 # Costs of accelerations [per (rad/s²)²], and of forces as fractions of the weight.
 ACCELERATION_COST = 1e-6
@@ -58,6 +59,49 @@ class Limits:
     torque: Array
     least_acceleration: Array | None = None
     most_acceleration: Array | None = None
+
+
+class RangeLimits(Limits):
+    """Limits whose bounds of accelerations follow from where joints may be.
+
+    Args:
+        torque: Largest torques (forces) [Nm or N], shape (nv - 6,).
+        motion: Where joints may be, and how fast.
+        position: Joint positions [rad or m], shape (nv - 6,).
+        velocity: Joint velocities, shape (nv - 6,).
+        time: In which a velocity beyond its limit is brought back [s].
+    """
+
+    def __init__(
+        self,
+        torque: Array,
+        motion: JointRange,
+        position: Array,
+        velocity: Array,
+        time: float,
+    ) -> None:
+        known = self.__dict__  # which a frozen class leaves to set
+        known["torque"], known["motion"], known["time"] = torque, motion, time
+        known["position"], known["velocity"] = position, velocity
+
+    motion: JointRange
+    time: float
+    position: Array
+    velocity: Array
+
+    @property
+    def least_acceleration(self) -> Array:
+        """Lower bounds [rad/s² or m/s²], shape (nv - 6,)."""
+        return self._bounds[0]
+
+    @property
+    def most_acceleration(self) -> Array:
+        """Upper bounds, likewise."""
+        return self._bounds[1]
+
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array]:
+        return self.motion.acceleration_bounds(self.position, self.velocity, self.time)
 
 
 class TaskRows(NamedTuple):

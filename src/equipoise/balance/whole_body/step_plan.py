@@ -1,16 +1,20 @@
-"""Plans of a robot that steps in place, for one that was pushed while it stood."""
+"""Plans that recovery steps run: a walk, or steps in place of a robot that stood."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.balance.whole_body.foothold import StepGains
+from equipoise.balance.whole_body.step_targets import turned
 from equipoise.control.signals import Target
 from equipoise.gait.gait import Gait
+from equipoise.gait.parameters import Phase
 from equipoise.gait.plan import plan_walk
 from equipoise.gait.target_table import TargetTable, target_table
 from equipoise.kinematics.leg_freedom import SIDES
@@ -20,6 +24,65 @@ from equipoise.robot.parts import Side
 
 # The first and the last of them begin and end at rest, those between are steady.
 STEPS = 4
+
+
+class Plan(Protocol):
+    """A walk: a reference, and its gait.
+
+    Attributes:
+        gait: Its phases and footsteps.
+    """
+
+    @property
+    def gait(self) -> Gait:
+        """Phases and footsteps."""
+        ...
+
+    def sample(self, time: float) -> Target:
+        """Return what is wanted at a time [s]."""
+        ...
+
+
+class RunningPlan:
+    """A plan that runs at a time of its own, and turned.
+
+    Args:
+        plan: The plan.
+        offset: How far its time is ahead [s].
+        turn: About the world's z [rad].
+
+    Attributes:
+        offset: How far its time is ahead; one may change it.
+    """
+
+    def __init__(self, plan: Plan, offset: float = 0.0, turn: float = 0.0) -> None:
+        self.plan, self.offset, self._turn = plan, offset, turn
+        self._starts = [phase.start for phase in plan.gait.phases[1:]]
+        self._ends: dict[float, Target] = {}
+
+    def sample(self, time: float) -> Target:
+        """Return what is wanted at a time of the plan [s]."""
+        target = self.plan.sample(time)
+        return turned(target, self._turn) if self._turn else target
+
+    def at(self, now: float) -> Target:
+        """Return what is wanted at a time of the world [s]."""
+        return self.sample(now + self.offset)
+
+    def phase(self, now: float) -> Phase:
+        """Return the phase at a time of the world [s]."""
+        phases = self.plan.gait.phases
+        return phases[bisect_right(self._starts, now + self.offset)]
+
+    def end(self, phase: Phase) -> Target:
+        """Return what is wanted at the end of a phase."""
+        if phase.end not in self._ends:
+            self._ends = {phase.end: self.sample(phase.end)}
+        return self._ends[phase.end]
+
+    def swings(self) -> list[Phase]:
+        """Return the phases in which a foot swings."""
+        return [phase for phase in self.plan.gait.phases if phase.kind == "swing"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.arrays import Array
+from equipoise.balance.whole_body.swing_path import SwingPath
 from equipoise.control.signals import Target
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.parts import Side
@@ -20,15 +21,17 @@ def omega_of(target: Target) -> float:
     return math.sqrt(STANDARD_GRAVITY / float(target.com[2] - target.zmp[2]))
 
 
-def with_swing_foot(target: Target, side: Side, rate: float, moved: Array) -> Target:
-    """Return a target whose swing foot is off its plan, and passes it at a rate.
+def with_swing_foot(
+    target: Target, side: Side, rate: float, path: SwingPath, shift: Array
+) -> Target:
+    """Return a target whose swing foot is on another path, and passes it at a rate.
 
     Args:
-        target: The plan.
+        target: The plan, of which height and rotation of the foot are.
         side: Which foot swings.
         rate: How many times as fast as planned.
-        moved: How far the foot is off horizontally, velocity and acceleration of that,
-            shape (3, 2).
+        path: Where the foot is horizontally.
+        shift: How far the plan is shifted with the feet [m], shape (2,).
     """
     assert target.soles is not None
     assert target.sole_twists is not None
@@ -36,9 +39,9 @@ def with_swing_foot(target: Target, side: Side, rate: float, moved: Array) -> Ta
     sole = np.array(target.soles[side])
     twist = rate * target.sole_twists[side]
     acceleration = rate**2 * target.sole_accelerations[side]
-    sole[:2, 3] += moved[0]
-    twist[:2] += moved[1]
-    acceleration[:2] += moved[2]
+    sole[:2, 3] = path.place - shift
+    twist[:2] = path.velocity
+    acceleration[:2] = path.acceleration
     return replace(
         target,
         velocity=rate * target.velocity,

@@ -1,18 +1,18 @@
 """Recovery steps: a plan whose footsteps change with the measured DCM.
 
 A walk is followed as planned until the DCM is so far off that the ZMP cannot bring it
-back before the next touch-down. Then the foothold is moved, and the swing made shorter
-or longer (:mod:`~equipoise.balance.whole_body.foothold`); as all of a plan is seen from
-the feet that carry, the walk goes on from where the foot came down. A robot that stands
-begins to step in place when its DCM leaves the soles, and stops when it has settled.
+back, neither before the next touch-down nor in the step after it. Then the foothold is
+moved, and the swing made shorter or longer
+(:mod:`~equipoise.balance.whole_body.foothold`); as all of a plan is seen from the feet
+that carry, the walk goes on from where the foot came down. A robot that stands begins
+to step in place when its DCM leaves the soles, and stops when it has settled.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,27 +25,32 @@ from equipoise.balance.whole_body.foothold import (
     StepGains,
     choose_foothold,
 )
-from equipoise.balance.whole_body.step_plan import STEPS, SteppingInPlace
+from equipoise.balance.whole_body.step_plan import (
+    STEPS,
+    Plan,
+    RunningPlan,
+    SteppingInPlace,
+)
+from equipoise.balance.whole_body.step_state import (
+    StepGeometry,
+    Swing,
+    sole_place,
+    swing_foot,
+)
 from equipoise.balance.whole_body.step_targets import (
     omega_of,
-    turned,
     with_dcm,
     with_lowered_foot,
     with_swing_foot,
 )
+from equipoise.balance.whole_body.swing_path import SwingPath
 from equipoise.control.signals import Target
-from equipoise.gait.com_plan import leg_reaches
-from equipoise.gait.gait import Gait
 from equipoise.gait.parameters import Phase
 from equipoise.kinematics.leg_freedom import SIDES
-from equipoise.kinematics.support import polygon_margin
-from equipoise.robot.anatomy.geometry import convex_hull
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# Peak over mean speed of a foot that moves along a cubic.
-PEAK_SPEED = 1.5
 # Rate at which a CoM that was lowered for a long step rises again, over that at which
 # it was lowered.
 RISE = 0.1
@@ -55,23 +60,6 @@ AIRBORNE = 0.4
 DEEPEST = 0.1
 # How fast a plan's swing may pass, and how slowly.
 FASTEST, SLOWEST = 4.0, 0.5
-
-
-class Plan(Protocol):
-    """A walk: a reference, and its gait.
-
-    Attributes:
-        gait: Its phases and footsteps.
-    """
-
-    @property
-    def gait(self) -> Gait:
-        """Phases and footsteps."""
-        ...
-
-    def sample(self, time: float) -> Target:
-        """Return what is wanted at a time [s]."""
-        ...
 
 
 class StepEvent(NamedTuple):
@@ -92,7 +80,7 @@ class StepEvent(NamedTuple):
 class _Goal(NamedTuple):
     """Where a swing foot goes, in the world, and where the DCM should be then."""
 
-    shift: Array
+    place: Array
     dcm: Array
     ends: float
     lower: float
@@ -123,14 +111,10 @@ class RecoverySteps:
         *,
         joint_speed: Array | None = None,
     ) -> None:
-        self.robot, self.period, self.feet = robot, period, feet
+        self.period, self.feet = period, feet
         self.gains = gains = gains or StepGains()
         self._walk, self._in_place = plan, SteppingInPlace(robot, period, gains)
-        polygons = [robot.soles[side].polygon_in_sole for side in SIDES]
-        low = np.array([polygon.min(axis=0) for polygon in polygons])
-        high = np.array([polygon.max(axis=0) for polygon in polygons])
-        self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
-        self._reaches = leg_reaches(robot)
+        self._geometry = StepGeometry(robot, feet, gains)
         speed = min(gains.speed * feet.rate * feet.length, gains.fastest_foot)
         if joint_speed is not None:
             hips = [
@@ -139,14 +123,14 @@ class RecoverySteps:
                 for name in robot.legs[side].joints[:3]
             ]
             speed = min(speed, gains.hip_speed * float(min(hips)) * feet.length)
-        self.foot_speed = speed / PEAK_SPEED
+        self.foot_speed = speed
+        self._path = SwingPath(period, speed)
         self.reset()
 
     def reset(self) -> None:
         """Begin with the plan, nothing changed."""
-        self._plan: Plan | None = self._walk
+        self._plan = None if self._walk is None else RunningPlan(self._walk)
         self._from_standing = False
-        self._turn = self._offset = 0.0
         self._new_step()
         self._step = -1
         self._lowered = 0.0
@@ -160,7 +144,8 @@ class RecoverySteps:
     @property
     def _own_time(self) -> bool:
         """Whether the plan is another than the walk, or at another time."""
-        return self._from_standing or self._offset != 0.0
+        plan = self._plan
+        return self._from_standing or (plan is not None and plan.offset != 0.0)
 
     def adjust(self, known: Estimate, target: Target) -> Target:
         """Return what is wanted now.
@@ -171,7 +156,7 @@ class RecoverySteps:
         """
         now = known.time + self.period
         wanted, lower = self._wanted(known, target, now)
-        self.feet.hasty = self.changed
+        self.feet.hasty = self._changes or self._on_path or self._from_standing
         rate = self.gains.lower_rate * self.feet.rate * self.period
         rate *= 1.0 if lower > self._lowered else RISE
         self._lowered += min(rate, 1.0) * (lower - self._lowered)
@@ -184,51 +169,45 @@ class RecoverySteps:
         self, known: Estimate, target: Target, now: float
     ) -> tuple[Target, float]:
         """Return what is wanted, and how much lower the CoM should be for it [m]."""
-        stands = self._plan is None
-        if stands and not _at_rest(target):
-            return target, 0.0
-        if not stands:
-            phase = self._phase(now + self._offset)
+        plan = self._plan
+        if plan is None:
+            if not _at_rest(target):
+                return target, 0.0
+            stands = True
+        else:
+            phase = plan.phase(now)
             stands = phase.step > 0 and phase.kind in ("stop", "hold")
         if stands:
-            stance = self._at(now) if self.changed else target
-            if not self._lost(known, stance):
+            stance = target
+            if plan is not None and self.changed:
+                stance = plan.at(now)
+            if not self._geometry.left_soles(known, omega_of(stance)):
                 return stance, 0.0
-            self._begin(known, stance, now)
-        phase = self._phase(now + self._offset)
+            plan = self._begin(known, stance, now)
+        assert plan is not None
+        phase = plan.phase(now)
         if phase.kind != "swing":
-            return self._on_both(known, target, now, phase), 0.0
-        return self._swing(known, target, now, phase)
-
-    def _at(self, now: float) -> Target:
-        """Return what the plan wants, at its own time."""
-        return self._sample(now + self._offset)
-
-    def _sample(self, time: float) -> Target:
-        assert self._plan is not None
-        target = self._plan.sample(time)
-        return turned(target, self._turn) if self._turn else target
-
-    def _phase(self, time: float) -> Phase:
-        assert self._plan is not None
-        phases = self._plan.gait.phases
-        return phases[bisect_right([phase.start for phase in phases[1:]], time)]
+            return self._on_both(known, target, now, plan, phase), 0.0
+        return self._swing(known, target, now, plan, phase)
 
     def _new_step(self) -> None:
         """Forget what belongs to one step."""
-        self._changes = False
+        self._changes = self._strays = self._on_path = False
         self._goal: _Goal | None = None
-        self._swung = self._dropped = 0.0
-        # how far the swing foot is off its plan, its velocity and acceleration
-        self._moved = np.zeros((3, 2))
+        self._swung = self._dropped = self._doubted = 0.0
 
     def _on_both(
-        self, known: Estimate, target: Target, now: float, phase: Phase
+        self,
+        known: Estimate,
+        target: Target,
+        now: float,
+        plan: RunningPlan,
+        phase: Phase,
     ) -> Target:
         """Return what is wanted in double support; shorter if there is no time."""
         self._changes = False
         double = phase.kind == "double"
-        wanted = self._at(now) if self._own_time else target
+        wanted = plan.at(now) if self._own_time else target
         if not self._own_time and not (
             double and self._off(known, target, self.gains.hurry)
         ):
@@ -236,64 +215,53 @@ class RecoverySteps:
         again = self._from_standing and double and phase.step == STEPS - 1
         if again and self._off(known, wanted, self.gains.settled):
             # in place, this step and the one two before are the same
-            assert self._plan is not None
-            swings = [p.start for p in self._plan.gait.phases if p.kind == "swing"]
-            self._offset -= swings[2] - swings[0]
-            wanted = self._at(now)
+            swings = plan.swings()
+            plan.offset -= swings[2].start - swings[0].start
+            wanted = plan.at(now)
         if not all(foot.state.carries for foot in self.feet.feet):
-            self._offset -= self.period
+            plan.offset -= self.period
         elif double and self._off(known, wanted, self.gains.hurry):
-            self._offset += (self.gains.double_rate - 1.0) * self.period
+            plan.offset += (self.gains.double_rate - 1.0) * self.period
         return wanted
 
     def _off(self, known: Estimate, target: Target, least: float) -> bool:
         """Return whether the DCM is farther off than a fraction of the leg."""
         assert target.dcm is not None
         error = known.dcm(omega_of(target)) - target.dcm[:2] - self.feet.shift[:2]
-        return float(np.linalg.norm(error)) > least * self.feet.length
+        return math.hypot(*error) > least * self.feet.length
 
-    def _lost(self, known: Estimate, target: Target) -> bool:
-        """Return whether the DCM of a robot that stands has left its soles."""
-        soles = []
-        for foot in range(2):
-            place, rotation = self.feet.measured_sole(known, foot)
-            half = self.gains.edge * self._half[foot]
-            box = self._middle[foot] + half * CORNERS
-            soles.append(place[:2] + box @ rotation[:2, :2].T)
-        ahead = known.dcm(omega_of(target))
-        hull = convex_hull(np.concatenate(soles))
-        return bool(polygon_margin(hull, ahead[None])[0] < 0.0)
-
-    def _begin(self, known: Estimate, target: Target, now: float) -> None:
+    def _begin(self, known: Estimate, target: Target, now: float) -> RunningPlan:
         """Begin to step from standing, with the foot that helps more."""
         measured = [self.feet.measured_sole(known, foot) for foot in range(2)]
         headings = [math.atan2(r[1, 0], r[0, 0]) for _, r in measured]
-        self._turn = headings[1] + 0.5 * _wrapped(headings[0] - headings[1])
-        plans = self._in_place.plans(target)
-        best: tuple[float, Plan, Phase, Array] | None = None
-        for swing, plan in enumerate(plans):
-            self._plan = plan
-            self._new_step()
-            first = next(p for p in plan.gait.phases if p.kind == "swing")
-            start = self._sample(first.start)
-            assert start.soles is not None
-            shift = measured[1 - swing][0] - start.soles[SIDES[1 - swing]][:3, 3]
-            step = self._describe(known, start, first, first.start, shift)
+        turn = headings[1] + 0.5 * _wrapped(headings[0] - headings[1])
+        best: tuple[float, RunningPlan, Phase, Array] | None = None
+        for swing, in_place in enumerate(self._in_place.plans(target)):
+            plan = RunningPlan(in_place, turn=turn)
+            first = plan.swings()[0]
+            start, foot = (
+                plan.sample(first.start),
+                (measured[swing][0][:2], np.zeros(2)),
+            )
+            shift = measured[1 - swing][0] - sole_place(start, SIDES[1 - swing])
+            begun = Swing(known, start, plan.end(first), first, first.duration)
+            step = self._geometry.describe(begun, 0.0, foot, shift)
             faster = self.gains.push_goes_on * step.com_velocity
-            step = step._replace(com_velocity=faster)
-            cost = self._choose(step).cost
+            cost = self._choose(step._replace(com_velocity=faster)).cost
             if best is None or cost < best[0]:
                 best = cost, plan, first, shift
         assert best is not None
         _, self._plan, first, shift = best
-        self._offset = first.start - now + self.period
+        self._plan.offset = first.start - now + self.period
+        self._new_step()
         self._from_standing, self._step = True, -1
         self.feet.lead = None
         self.feet.shift = np.array(shift)
         self._say(now, "begins", first)
+        return self._plan
 
     def _say(self, now: float, what: str, phase: Phase) -> None:
-        self.events.append(StepEvent(now, what, SIDES[_swing_foot(phase)]))
+        self.events.append(StepEvent(now, what, SIDES[swing_foot(phase)]))
 
     def _choose(self, step: Step) -> Foothold:
         feet = self.feet
@@ -301,87 +269,87 @@ class RecoverySteps:
             step, self.gains, feet.length, feet.rate, self.foot_speed
         )
 
-    def _stance_axes(self, known: Estimate, phase: Phase) -> tuple[Array, Array]:
-        """Return where the stance sole is from above, and its axes as columns."""
-        sole, rotation = self.feet.measured_sole(known, 1 - _swing_foot(phase))
-        turn = math.atan2(rotation[1, 0], rotation[0, 0])
-        c, s = math.cos(turn), math.sin(turn)
-        return sole[:2], np.array([[c, -s], [s, c]])
-
-    def _describe(
-        self, known: Estimate, target: Target, phase: Phase, time: float, shift: Array
-    ) -> Step:
-        """Return the step that goes on, in axes of the stance sole."""
-        swing = _swing_foot(phase)
-        stance, side = 1 - swing, SIDES[swing]
-        end = self._sample(phase.end)
-        assert end.soles is not None
-        assert end.dcm is not None
-        assert target.zmp is not None
-        assert target.com is not None
-        origin, axes = self._stance_axes(known, phase)
-        foothold = end.soles[side][:3, 3]
-        reach = self._reaches[side]
-        tall = target.com[2] + reach.hip_from_com[2]
-        return Step(
-            1.0 if swing == 0 else -1.0,
-            omega_of(target),
-            (known.com[:2] + known.com_offset - origin) @ axes,
-            known.com_velocity[:2] @ axes,
-            (target.zmp[:2] + shift[:2] - origin) @ axes,
-            (self.feet.measured_sole(known, swing)[0][:2] - origin) @ axes,
-            (foothold[:2] + shift[:2] - origin) @ axes,
-            (end.dcm[:2] - foothold[:2]) @ axes,
-            max(phase.end - time, self.period),
-            self._swung,
-            self._middle[stance],
-            self._half[stance],
-            reach.hip_from_com[:2] - reach.ankle_in_sole[:2],
-            float(tall - reach.ankle_in_sole[2] - foothold[2]),
-            reach.longest,
-        )
-
     def _swing(
-        self, known: Estimate, target: Target, now: float, phase: Phase
+        self,
+        known: Estimate,
+        target: Target,
+        now: float,
+        plan: RunningPlan,
+        phase: Phase,
     ) -> tuple[Target, float]:
         """Return what is wanted while a foot swings, and how much lower the CoM."""
-        swing = _swing_foot(phase)
-        plan = self._at(now) if self._own_time else target
-        assert plan.soles is not None
+        planned = plan.at(now) if self._own_time else target
+        rest = phase.end - now - plan.offset
+        step = Swing(known, planned, plan.end(phase), phase, max(rest, self.period))
+        side, shift = step.side, self.feet.shift
         if phase.step != self._step:
             self._new_step()
-            self._step, self._changes = phase.step, self._from_standing
+            self._step = phase.step
             self.feet.lead = None
             if self._own_time:
-                self._follow(known, plan, 1 - swing)
+                self._follow(known, planned, 1 - step.foot)
+                shift = self.feet.shift
+                self._changes, self._strays = self._from_standing, self._astray(step)
         self._swung += self.period
-        time = now + self._offset
-        goal, unchanged = self._foothold(known, plan, phase, now)
         if not self._changes:
-            if unchanged < self.gains.threshold * self.feet.length:
-                return plan, 0.0
+            if self._captures(step):
+                if not self._strays:
+                    return planned, 0.0
+                self._put_on_path(step)
+                self._path.advance((sole_place(step.end, side) + shift)[:2], rest)
+                return with_swing_foot(planned, side, 1.0, self._path, shift[:2]), 0.0
             self._changes = True
             self._say(now, "changes", phase)
-        done = (time - phase.start) / phase.duration
-        if self.feet.feet[swing].state is FootState.STANCE and done > AIRBORNE:
-            self._offset += phase.end - time
+        self._put_on_path(step)
+        goal = self._foothold(step, now)
+        on_ground = self.feet.feet[step.foot].state is FootState.STANCE
+        if on_ground and rest < (1.0 - AIRBORNE) * phase.duration:
+            plan.offset += rest
             self._say(now, "lands", phase)
-            landed = self._sample(phase.end)
-            self._follow(known, landed, swing)
-            return landed, goal.lower
+            self._follow(known, step.end, step.foot)
+            return step.end, goal.lower
         left = max(goal.ends - now, self.period)
-        rest = phase.end - time
         late = rest <= 2.5 * self.period
         rate = min(max(rest / left, SLOWEST), FASTEST)
         # never past the end of a swing while its foot is in the air
         ahead = 0.0 if late else min(rate * self.period, rest - 1.2 * self.period)
-        self._offset += ahead - self.period
-        self._move(goal.shift, left)
-        wanted = with_swing_foot(plan, SIDES[swing], rate, self._moved)
+        plan.offset += ahead - self.period
+        self._path.advance(goal.place, left)
+        wanted = with_swing_foot(planned, side, rate, self._path, shift[:2])
         if late:
-            wanted = self._lowered_foot(wanted, SIDES[swing])
+            wanted = self._lowered_foot(wanted, side)
         here = known.com[:2] + known.com_offset
-        return with_dcm(wanted, here, self.feet.shift[:2], goal.dcm, left), goal.lower
+        return with_dcm(wanted, here, shift[:2], goal.dcm, left), goal.lower
+
+    def _captures(self, step: Swing) -> bool:
+        """Return whether the planned step captures the DCM, or does not only briefly.
+
+        What is estimated is noisy.
+        """
+        if self._geometry.captures(step):
+            self._doubted = 0.0
+        else:
+            self._doubted += self.period
+        return self._doubted * self.feet.rate <= self.gains.sure
+
+    def _astray(self, step: Swing) -> bool:
+        """Return whether a foot begins its swing elsewhere than planned."""
+        place, _ = self.feet.measured_sole(step.known, step.foot)
+        off = place - sole_place(step.planned, step.side) - self.feet.shift
+        return math.hypot(*off[:2]) > self.gains.astray * self.feet.length
+
+    def _put_on_path(self, step: Swing) -> None:
+        """Begin the swing foot's path where it stands, or is on its plan."""
+        foot, path = self.feet.feet[step.foot], self._path
+        if foot.state.carries:
+            place, _ = self.feet.measured_sole(step.known, step.foot)
+            path.begin(place[:2], np.zeros(2))
+        elif not self._on_path:
+            assert step.planned.sole_twists is not None
+            place = sole_place(step.planned, step.side) + self.feet.shift + foot.away
+            path.begin(place[:2], step.planned.sole_twists[step.side][:2])
+            foot.away[:2] = 0.0
+        self._on_path = True
 
     def _lowered_foot(self, target: Target, side: Side) -> Target:
         """Return a target whose swing foot looks for the ground."""
@@ -390,54 +358,35 @@ class RecoverySteps:
         depth = min(self._dropped, DEEPEST * self.feet.length)
         return with_lowered_foot(target, side, depth, speed)
 
-    def _follow(self, known: Estimate, plan: Target, foot: int) -> None:
+    def _follow(self, known: Estimate, planned: Target, foot: int) -> None:
         """See the plan from one foot from now on."""
-        assert plan.soles is not None
         sole, _ = self.feet.measured_sole(known, foot)
-        self.feet.shift = sole - plan.soles[SIDES[foot]][:3, 3]
+        self.feet.shift = sole - sole_place(planned, SIDES[foot])
         self.feet.lead = foot
 
-    def _foothold(
-        self, known: Estimate, plan: Target, phase: Phase, now: float
-    ) -> tuple[_Goal, float]:
-        """Return where the foot goes, and the DCM's error if that were as planned."""
+    def _foothold(self, swing: Swing, now: float) -> _Goal:
+        """Return where the foot goes; in the last part of a swing that stays."""
         if self._goal is not None:
-            return self._goal, 0.0
-        time = now + self._offset
-        step = self._describe(known, plan, phase, time, self.feet.shift)
+            return self._goal
+        foot = self._path.place, self._path.velocity
+        step = self._geometry.describe(swing, self._swung, foot, self.feet.shift)
         found = self._choose(step)
-        origin, axes = self._stance_axes(known, phase)
+        origin, axes = self._geometry.stance_axes(swing.known, 1 - swing.foot)
         goal = _Goal(
-            axes @ (found.place - step.planned),
+            origin + axes @ found.place,
             origin + axes @ (found.place + step.dcm_from_foothold),
             now + found.time,
             found.lower,
         )
-        if self._changes and found.time < self.gains.frozen / self.feet.rate:
+        if found.time < self.gains.frozen / self.feet.rate:
             self._goal = goal
-        return goal, found.unchanged_error
-
-    def _move(self, goal: Array, left: float) -> None:
-        """Move a swing foot's deviation from its plan on, by a cubic to its goal."""
-        place, speed, _ = self._moved
-        rest, dt = max(left, 4.0 * self.period), self.period
-        rate = 6.0 * (goal - place) / rest**2 - 4.0 * speed / rest
-        self._moved = np.array(
-            [place + dt * speed + 0.5 * dt**2 * rate, speed + dt * rate, rate]
-        )
-
-
-CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+        return goal
 
 
 def _at_rest(target: Target) -> bool:
     """Return whether a target is to stand still on both feet."""
     moves = target.com_velocity is None or bool(target.com_velocity.any())
     return target.support == "both" and not moves
-
-
-def _swing_foot(phase: Phase) -> int:
-    return 1 - SIDES.index(phase.support)
 
 
 def _wrapped(angle: float) -> float:
