@@ -11,12 +11,13 @@ import pytest
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.balance.estimator import ContactAidedEstimator, Estimate
+from equipoise.balance.skeleton import sole_placements
 from equipoise.balance.stabiliser import Stabiliser
 from equipoise.control.signals import Command, ImuReading, Measurement, State, Wrench
 from equipoise.errors import NameNotFoundError
 from equipoise.gait.motion import Motion
 from equipoise.gait.standing import standing_reference
-from equipoise.kernels.estimation import TOLD_FORCE, TOLD_SOLE
+from equipoise.kernels.estimation import TOLD_CONTACT, TOLD_FORCE, TOLD_SOLE
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.run import Run
 from equipoise.robot.description import STANDARD_GRAVITY
@@ -298,6 +299,35 @@ def test_foot_that_rocks_turns_about_its_centre_of_pressure(robot: eq.Robot) -> 
     moved = float(np.linalg.norm(end.translation - start.translation))
     assert moved > 0.01
     assert np.linalg.norm(estimate.q[:3] - end.translation) < 0.1 * moved
+
+
+@pytest.mark.parametrize("ground", [0.0, 0.15])
+def test_a_foot_that_is_thrown_down_does_not_touch(
+    robot: eq.Robot, ground: float
+) -> None:
+    """Inertia of the feet is not taken for contact; a force beyond it is."""
+    estimator, weight = ContactAidedEstimator(robot, PERIOD), robot.mass
+    weight *= STANDARD_GRAVITY
+    position = eq.joint_positions(robot, robot.standing)
+    still = np.zeros(len(position))
+    body = sole_placements(robot)["left"][0]
+    mass = sum(robot.model.inertias[part].mass for part in robot.model.subtrees[body])
+    estimator.reset(State(0.0, robot.standing, np.zeros(robot.nv)))
+    for step in range(40):  # the whole robot is thrown down, harder and harder
+        down = max(step - 10, 0) / 30.0 * 0.12 * weight / mass
+        upward = mass * (down - STANDARD_GRAVITY) + (
+            ground * weight if step > 30 else 0
+        )
+        wrench = Wrench(np.array([0.0, 0.0, upward]), np.zeros(3))
+        reading = ImuReading(
+            np.zeros(3), np.array([0.0, 0.0, STANDARD_GRAVITY - down]), np.zeros(4)
+        )
+        measurement = Measurement(
+            step * PERIOD, position, still, dict.fromkeys(SIDES, wrench), reading
+        )
+        estimate = estimator.estimate(measurement, Command(position, still, still))
+    assert mass * down > 0.1 * weight
+    assert estimate.told[TOLD_CONTACT][0] == float(ground > 0.0)
 
 
 def test_unknown_frame_is_named(robot: eq.Robot) -> None:

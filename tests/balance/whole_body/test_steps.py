@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.balance.estimator import Estimate
+from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.feet import Feet
 from equipoise.balance.whole_body.foothold import StepGains
-from equipoise.balance.whole_body.step_plan import SteppingInPlace
-from equipoise.balance.whole_body.step_targets import turned
+from equipoise.balance.whole_body.step_plan import RunningPlan, SteppingInPlace
+from equipoise.balance.whole_body.step_state import (
+    StepGeometry,
+    Swing,
+    sole_place,
+    swing_foot,
+)
+from equipoise.balance.whole_body.step_targets import omega_of, turned
 from equipoise.gait.standing import standing_reference
+from equipoise.kernels.estimation import TOLD, TOLD_ROTATIONS, TOLD_SOLE
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.world import horizontal_push
 
@@ -67,6 +78,50 @@ def test_targets_turn_with_the_robot(humanoid: eq.Robot) -> None:
         apart[1], apart[0]
     )
     assert angle == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("left", [0.05, 0.3])
+def test_a_planned_step_captures_what_soles_can_take_back(
+    humanoid: eq.Robot, left: float
+) -> None:
+    """On its plan a step captures; by how much not, both soles' sizes say."""
+    period, gains = 2e-3, StepGains()
+    stands = standing_reference(humanoid, humanoid.standing).target
+    plan = RunningPlan(SteppingInPlace(humanoid, period, gains).plans(stands)[0])
+    phase = plan.swings()[1]
+    planned, end = plan.sample(phase.end - left), plan.end(phase)
+    feet = Feet(Dynamics(humanoid, np.zeros(humanoid.nv - 6)), period)
+    geometry = StepGeometry(humanoid, feet, gains)
+    told, rotations = np.zeros((TOLD, 3)), np.tile(np.eye(3), (TOLD_ROTATIONS, 1, 1))
+    for foot, side in enumerate(SIDES):
+        told[TOLD_SOLE + foot] = sole_place(planned, side)
+    omega = omega_of(planned)
+    zmp, grow = planned.zmp[:2], math.exp(omega * left)
+    on_plan = zmp + (end.dcm[:2] - zmp) / grow
+    half = 0.5 * np.ptp(humanoid.soles["left"].polygon_in_sole[:, 0])
+    later = gains.next_sole * (1.0 - math.exp(-omega * phase.duration))
+    most = gains.sole * half * (1.0 - 1.0 / grow + later / grow)
+
+    def captures(error: float) -> bool:
+        known = Estimate(
+            0.0,
+            humanoid.standing,
+            np.zeros(humanoid.nv),
+            com=np.array([on_plan[0] + error, on_plan[1], 0.8]),
+            com_velocity=np.zeros(3),
+            com_offset=np.zeros(2),
+            told=told,
+            told_rotations=rotations,
+        )
+        return geometry.captures(Swing(known, planned, end, phase, left))
+
+    stance = sole_place(planned, SIDES[1 - swing_foot(phase)])
+    middle = humanoid.soles["left"].polygon_in_sole[:, 0]
+    ahead = float(zmp[0] - stance[0] - 0.5 * (middle.min() + middle.max()))
+    limit = most - ahead * (1.0 - 1.0 / grow)
+    assert captures(0.0)
+    assert captures(0.95 * limit)
+    assert not captures(1.05 * limit)
 
 
 def test_a_walk_goes_on_after_a_push(humanoid: eq.Robot) -> None:

@@ -122,6 +122,7 @@ class Feet:
         lead: The foot with which alone it is shifted, where both carry; by the load
             that each is meant to carry if None.
         hasty: Whether the swing foot goes where it was not planned to.
+        fastest: Largest speed of such a foot, what corrects it included [m/s].
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class Feet:
             contact.damping = gains.contact * rate
             task = FrameTask(frame, gains.swing_weight, (gains.swing * rate) ** 2)
             self.feet.append(Foot(side, contact, task))
+        self.fastest = math.inf
         self.reset()
 
     def reset(self) -> None:
@@ -203,6 +205,8 @@ class Feet:
             if not foot.state.carries:
                 side = SIDES[number]
                 self._swing(foot, soles[side], twists[side], rates[side])
+                if self.hasty:
+                    self._slow_down(foot.task, measured[number])
         return self.shift
 
     def _loads(
@@ -307,3 +311,13 @@ class Feet:
                 foot.lowered += self.period * foot.lowering_speed
                 task.velocity[2] -= foot.lowering_speed
             task.pose[2, 3] -= foot.lowered
+
+    def _slow_down(self, task: FrameTask, measured: Array) -> None:
+        """Limit the speed that a foot is drawn to, on its way and to it."""
+        # a damping of twice the root of the stiffness settles at this speed
+        rate = 0.25 * task.damping
+        speed = task.velocity[:3] + rate * (task.pose[:3, 3] - measured)
+        fast = math.hypot(*speed)
+        if fast > self.fastest:
+            slower = self.fastest / fast * speed - task.velocity[:3]
+            task.pose[:3, 3] = measured + slower / rate

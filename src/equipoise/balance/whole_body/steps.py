@@ -123,7 +123,7 @@ class RecoverySteps:
                 for name in robot.legs[side].joints[:3]
             ]
             speed = min(speed, gains.hip_speed * float(min(hips)) * feet.length)
-        self.foot_speed = speed
+        self.foot_speed, feet.fastest = speed, gains.fastest_foot
         self._path = SwingPath(period, speed)
         self.reset()
 
