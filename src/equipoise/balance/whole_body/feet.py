@@ -175,6 +175,10 @@ class Feet:
             known.told_rotations[rows.TOLD_SOLES + foot],
         )
 
+    def felt(self, known: Estimate) -> Array:
+        """Return whether each foot touches the ground, as felt, shape (2,)."""
+        return np.asarray(known.told[self._rows.TOLD_CONTACT][:2] > 0.5)
+
     def update(self, known: Estimate, target: Target) -> Array:
         """Bring states, contacts and tasks up to date; return the plan's shift [m]."""
         soles, twists = target.soles, target.sole_twists
