@@ -43,11 +43,15 @@ from equipoise.balance.whole_body.support import Support, support_of
 from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, Task
 from equipoise.balance.whole_body.zmp_task import ZmpTask
 from equipoise.control.signals import Target
+from equipoise.kinematics.leg_freedom import SIDES
+from equipoise.robot.anatomy.geometry import widest_corners
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 # How many sizes soles have between those with and without capturing.
 SIZES = 8
+# While capturing, a foot has at most this many points at which forces act.
+MOST_CORNERS = 8
 # Where the torso turns at more than this part of the rate at which it could still be
 # stopped, the swing is made less.
 NEARLY_TOO_FAST = 0.8
@@ -78,6 +82,8 @@ class CaptureGains:
             [1/rad]: a torso that leans would straighten the knees.
         sole: Part of the sole in which forces act, from its middle.
         unfelt: What a foot that is not felt on the ground may carry, over the weight.
+        light: A foot that carries less than this is held at its place, over the weight.
+        hold: Rate at which it is.
         speed: Part of the speed limits that is used.
         zmp_weight: Weight of the ZMP [per m²].
         com_weight: Weight of the CoM, horizontally [per (m/s²)²].
@@ -108,6 +114,8 @@ class CaptureGains:
     crouch: float = 0.04
     sole: float = 0.98
     unfelt: float = 0.2
+    light: float = 0.3
+    hold: float = 8.0
     speed: float = 0.9
     zmp_weight: float = 1e7
     com_weight: float = 1e3
@@ -188,8 +196,12 @@ class Capture:
             _Usual(tasks.posture, weights),
         ]
         self._points = [
-            _sizes(foot.contact.points_in_frame, gains.sole / feet.gains.sole)
-            for foot in feet.feet
+            _sizes(
+                foot.contact.points_in_frame,
+                robot.soles[side].polygon_in_sole,
+                np.linspace(feet.gains.sole, gains.sole, SIZES),
+            )
+            for side, foot in zip(SIDES, feet.feet, strict=True)
         ]
         self._zmp_task = ZmpTask(gains.zmp_weight)
         self.reset()
@@ -275,7 +287,11 @@ class Capture:
         assert target.com is not None
         assert target.zmp is not None
         planned = target.com[:2] + self.feet.shift[:2]
-        zmp = support.nearest(planned + (1.0 + gains.dcm) * (eta - planned) - swing)
+        # along the way of the DCM: at a corner, one foot would turn on its own
+        ahead = (1.0 + gains.dcm) * (eta - planned) - swing
+        zmp = planned + ahead / max(
+            support.part_of_way(planned, planned + ahead, LEAST), 1.0
+        )
         angle, rate = self._tilt()
         room = max(gains.most_tilt - angle, 0.0)
         fastest = self.feet.rate * math.sqrt(2.0 * gains.tilt_braking * room)
@@ -391,19 +407,24 @@ class Capture:
 
     def _hold_feet(self, known: Estimate) -> None:
         """Find how feet that should carry but have lifted go back to their places."""
-        self._holds = {}
+        gains, self._holds = self.gains, {}
         for number, foot in enumerate(self.feet.feet):
             contact = foot.contact
             pose = self.dynamics.pose(self.dynamics.frame(contact.frame))
             here = np.array(pose.homogeneous)
             place = self._places.setdefault(contact.frame, here)
-            if self.feet.felt(known)[number] or not foot.state.carries:
+            touches, load = self.feet.felt(known, number)
+            light = 1.0 - load / (gains.light * self.feet.weight)
+            if not foot.state.carries or light <= 0.0:
                 continue
-            contact.most_force = self.gains.unfelt * self.feet.weight
+            if not touches:
+                contact.most_force = gains.unfelt * self.feet.weight
             off = np.empty(6)
             off[:3] = pose.rotation.T @ (place[:3, 3] - pose.translation)
             off[3:] = pin.log3(pose.rotation.T @ place[:3, :3])
-            self._holds[contact.frame] = (0.5 * contact.damping) ** 2 * off
+            rate = gains.hold * self.feet.rate * min(light, 1.0)
+            contact.damping = max(contact.damping, 2.0 * rate)
+            self._holds[contact.frame] = rate**2 * off
 
     def _corners(self) -> list[Array]:
         """Return the largest points of each sole from above, shape (k, 2) each."""
@@ -443,11 +464,18 @@ def _length(vector: Array) -> float:
     return math.sqrt(float(vector @ vector))
 
 
-def _sizes(points: Array, ratio: float) -> list[Array]:
-    """Return points of a sole, and the same farther from their middle, in steps."""
-    middle = points.mean(axis=0)
-    steps = np.linspace(1.0, ratio, SIZES + 1)[1:]
-    return [points, *(middle + step * (points - middle) for step in steps)]
+def _sizes(points: Array, polygon: Array, parts: Array) -> list[Array]:
+    """Return points of a sole, and corners at growing parts of its size.
+
+    Args:
+        points: Points in the sole's frame [m], shape (k, 3).
+        polygon: The sole [m], shape (n, 2).
+        parts: Parts of its size, from the points' middle.
+    """
+    corners = polygon[widest_corners(polygon, MOST_CORNERS)]
+    middle, away = points.mean(axis=0), np.zeros((len(corners), 3))
+    away[:, :2] = corners - middle[:2]
+    return [points, *(middle + part * away for part in parts)]
 
 
 def _inertias(robot: Robot) -> Array:
