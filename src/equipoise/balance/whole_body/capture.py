@@ -110,7 +110,7 @@ class CaptureGains:
     swing_rate: float = 8.0
     lever: float = 0.3
     most_tilt: float = 0.9
-    tilt_braking: float = 3.0
+    tilt_braking: float = 1.0
     crouch: float = 0.04
     sole: float = 0.98
     unfelt: float = 0.2
