@@ -5,16 +5,17 @@ The CoM is accelerated as Eq. (54) of [Sariyildiz2015] says,
     c̈ = c̈_plan + K_D (ċ_plan - ċ) + K_P (c_plan - c),
 
 with K_P = k ω² and K_D = (1 + k) ω: then it is DCM feedback, and the error of
-ξ = c + ċ / ω falls at the rate k ω. The plan is seen from the feet that carry. Swing
-feet, torso and posture are further tasks; all of them, exact dynamics, contacts and
-limits make one quadratic programme (:mod:`~equipoise.balance.whole_body.\
-inverse_dynamics`).
+ξ = c + ċ / ω falls at the rate k ω. The plan is seen from the feet that carry. Where a
+push takes the DCM of a robot that stands towards the edge of its soles, another law
+takes over (:mod:`~equipoise.balance.whole_body.capture`). Swing feet, torso and posture
+are further tasks; all of them, exact dynamics, contacts and limits make one quadratic
+programme (:mod:`~equipoise.balance.whole_body.inverse_dynamics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,11 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
+from equipoise.balance.whole_body.capture import (
+    BalanceTasks,
+    Capture,
+    CaptureGains,
+)
 from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
@@ -78,6 +84,7 @@ class WholeBodyGains:
         limit_periods: Control periods in which a speed beyond its limit is brought
             back.
         foot: Numbers of the feet.
+        capture: Numbers of capturing pushes.
     """
 
     dcm: float = 1.1
@@ -92,6 +99,7 @@ class WholeBodyGains:
     torque: float = 0.98
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
+    capture: CaptureGains = field(default_factory=CaptureGains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +145,7 @@ class WholeBodyController(Controller[State]):
         dynamics: Dynamics of the robot in the last tick.
         feet: What the feet do.
         com_task: The task of the CoM; those of the others likewise.
+        capture: What captures pushes while it stands.
         tasks: Tasks beside those of balance, which one may change.
         applied_forces: Forces of the world on frames beside the feet, as far as they
             are known, in world axes [N], shape (3,) each; one may change them.
@@ -178,6 +187,15 @@ class WholeBodyController(Controller[State]):
         self._follow = [degree_of(robot, name) for name in follow]
         weights[self._follow] = gains.follow_weight
         self.posture_task = PostureTask(weights, (gains.posture * rate) ** 2)
+        self.capture = Capture(
+            self.dynamics,
+            self.feet,
+            BalanceTasks(self.com_task, self.torso_task, self.posture_task),
+            self._follow,
+            gains.height * rate,
+            period,
+            gains.capture,
+        )
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
         self.applied_forces: dict[str, Array] = {}
@@ -197,6 +215,7 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             self.steps.reset()
         self._handover.reset()
+        self.capture.reset()
         self._prepare()
         self._near = self._asked = self.solution = self._wanted_velocity = None
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
@@ -224,6 +243,7 @@ class WholeBodyController(Controller[State]):
             )
         dynamics, gains = self.dynamics, self.gains
         dynamics.update(known.q, known.v)
+        known = self.capture.remember(known, omega_of(target))
         self._add_payload(known)
         if self.steps is not None:
             target = self.steps.adjust(known, target)
@@ -233,20 +253,24 @@ class WholeBodyController(Controller[State]):
             jacobian = dynamics.jacobian(dynamics.frame(frame))
             dynamics.bias_force -= force @ jacobian[:3]
         shift = self.feet.update(known, target)
-        self.com_task.acceleration = self._com_acceleration(known, target, shift)
+        wanted = self._com_acceleration(known, target, shift)
         self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
         self.posture_task.position = target.position
         self.posture_task.velocity = target.velocity
         self.posture_task.acceleration = self._joint_acceleration(target)
+        self.com_task.acceleration = self.capture.adjust(known, target, wanted)
         velocity = known.v[BASE_DOF:]
+        motion = self.joints.motion
+        if self.capture.alert > 0.0:
+            motion = replace(motion, speed=self.capture.speed * motion.speed)
         limits = RangeLimits(
             gains.torque * self.joints.torque,
-            self.joints.motion,
+            motion,
             dynamics.joint_positions,
             velocity,
             gains.limit_periods * self.period,
         )
-        own = self._own_tasks
+        own = (*self._own_tasks, *self.capture.tasks)
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
             return self._solve((*own, *feet), contacts, limits).acceleration
@@ -254,12 +278,13 @@ class WholeBodyController(Controller[State]):
         feet, contacts = self.feet.tasks, self.feet.contacts
         self._handover.update(dynamics, contacts, feet, as_before)
         self._asked = (*own, *feet), contacts, limits
-        found = self._solve(*self._asked, self._near)
+        with self.capture.holding(contacts):
+            found = self._solve(*self._asked, self._near)
         self.solution, self._near = found, found.near
         self.ticks += 1
         if found.relaxed:
             self.relaxed[found.relaxed] += 1
-        velocity = velocity + self.period * found.acceleration[BASE_DOF:]
+        velocity = self.capture.told_velocity(velocity, found.acceleration[BASE_DOF:])
         position = dynamics.joint_positions + self.period * velocity
         return Command(position, velocity, found.torque)
 

@@ -177,6 +177,12 @@ class Feet:
             known.told_rotations[rows.TOLD_SOLES + foot],
         )
 
+    def felt(self, known: Estimate, foot: int) -> tuple[bool, float]:
+        """Return whether a foot is felt on the ground, and what it carries [N]."""
+        rows, told = self._rows, known.told
+        touches = bool(told[rows.TOLD_CONTACT][foot] > 0.5)
+        return touches, max(float(told[rows.TOLD_FORCE + foot][2]), 0.0)
+
     def update(self, known: Estimate, target: Target) -> Array:
         """Bring states, contacts and tasks up to date; return the plan's shift [m]."""
         soles, twists = target.soles, target.sole_twists

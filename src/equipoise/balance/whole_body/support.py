@@ -1,0 +1,81 @@
+"""The convex polygon in which the ground can push, and points beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.arrays import Array
+from equipoise.robot.anatomy.geometry import convex_hull
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The convex polygon in which the ground can push.
+
+    Attributes:
+        corners: Counter-clockwise [m], shape (k, 2).
+        along: From each corner to the next [m], shape (k, 2).
+        outwards: Normals of the edges, shape (k, 2).
+    """
+
+    corners: Array
+    along: Array
+    outwards: Array
+
+    def nearest(self, point: Array) -> Array:
+        """Return the point of the polygon that is nearest to a point, shape (2,)."""
+        if self._beyond(point).max() <= 0.0:
+            return point
+        away = point - self.corners
+        square = np.maximum((self.along * self.along).sum(axis=1), 1e-12)
+        part = np.clip((self.along * away).sum(axis=1) / square, 0.0, 1.0)
+        on_edges = self.corners + part[:, None] * self.along
+        off = point - on_edges
+        return np.asarray(on_edges[(off * off).sum(axis=1).argmin()])
+
+    def excess(self, point: Array, margin: float) -> Array:
+        """Return by how much a point should be farther inside [m], shape (2,).
+
+        Args:
+            point: The point [m], shape (2,).
+            margin: How far from the edge it should be [m].
+
+        Returns:
+            A vector away from the polygon: zero with that margin or more, as long as
+            the margin at the edge.
+        """
+        beyond = self._beyond(point)
+        nearest = int(beyond.argmax())
+        if beyond[nearest] <= 0.0:
+            return np.asarray(
+                max(beyond[nearest] + margin, 0.0) * self.outwards[nearest]
+            )
+        off = point - self.nearest(point)
+        return np.asarray(off * (1.0 + margin / max(float(np.sqrt(off @ off)), 1e-9)))
+
+    def part_of_way(self, start: Array, point: Array, least: float) -> float:
+        """Return which part of the way to the edge a point has gone; 1 at the edge.
+
+        Args:
+            start: Where the way begins [m], shape (2,).
+            point: The point [m], shape (2,).
+            least: How long the way to an edge is at least [m].
+        """
+        room = np.maximum(-self._beyond(start), least)
+        gone = (self.outwards * (point - start)).sum(axis=1)
+        return float((gone / room).max())
+
+    def _beyond(self, point: Array) -> Array:
+        """Return how far a point is beyond each edge [m], shape (k,)."""
+        return np.asarray(((point - self.corners) * self.outwards).sum(axis=1))
+
+
+def support_of(points: Array) -> Support:
+    """Return the polygon around points, shape (n, 2) [m]."""
+    corners = convex_hull(points)
+    along = np.concatenate((corners[1:], corners[:1])) - corners
+    lengths = np.maximum(np.sqrt((along * along).sum(axis=1)), 1e-9)
+    outwards = np.stack((along[:, 1], -along[:, 0]), axis=1) / lengths[:, None]
+    return Support(corners, along, outwards)

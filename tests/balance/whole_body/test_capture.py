@@ -1,0 +1,87 @@
+"""Capturing pushes without a step: the polygon, the ZMP's task, and pushes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from whole_body_states import ROBOTS, dynamics_of
+
+import equipoise as eq
+from equipoise.balance.whole_body.controller import WholeBodyController
+from equipoise.balance.whole_body.support import support_of
+from equipoise.balance.whole_body.zmp_task import ZmpTask
+from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.simulation.feedback import whole_body_feedback
+from equipoise.simulation.push import push, theoretical_limit
+from equipoise.simulation.trials import trial_world
+
+SQUARE = support_of(np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+
+
+def test_nearest_point_stays_inside() -> None:
+    """A point inside is its own nearest; one outside goes to edge or corner."""
+    inside = np.array([0.3, 0.8])
+    assert SQUARE.nearest(inside) == pytest.approx(inside)
+    assert SQUARE.nearest(np.array([1.5, 0.4])) == pytest.approx([1.0, 0.4])
+    assert SQUARE.nearest(np.array([2.0, -1.0])) == pytest.approx([1.0, 0.0])
+
+
+def test_excess_grows_from_the_margin() -> None:
+    """The excess is zero deep inside, the margin at the edge, continuous across it."""
+    margin = 0.2
+    assert SQUARE.excess(np.array([0.5, 0.5]), margin) == pytest.approx([0.0, 0.0])
+    for x, excess in ((0.8, 0.0), (0.9, 0.1), (1.0 - 1e-9, 0.2), (1.0 + 1e-6, 0.2)):
+        found = SQUARE.excess(np.array([x, 0.5]), margin)
+        assert found == pytest.approx([excess, 0.0], abs=1e-5)
+    assert SQUARE.excess(np.array([1.3, 0.5]), margin) == pytest.approx([0.5, 0.0])
+
+
+def test_part_of_the_way_is_one_at_the_edge() -> None:
+    """From any start the edge is all of the way, and half of it is a half."""
+    start, edge = np.array([0.2, 0.4]), np.array([0.7, 1.0])
+    assert SQUARE.part_of_way(start, edge, 0.01) == pytest.approx(1.0)
+    assert SQUARE.part_of_way(start, 0.5 * (start + edge), 0.01) == pytest.approx(0.5)
+    # who starts at the edge has a short way left, not none
+    assert SQUARE.part_of_way(np.array([1.0, 0.5]), np.array([1.1, 0.5]), 0.1) == (
+        pytest.approx(1.0)
+    )
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_zmp_task_is_the_moment_of_the_ground(name: str) -> None:
+    """Its rows are the ground's moment about its point, by inverse dynamics."""
+    dynamics = dynamics_of(name, 4)
+    task = ZmpTask(1.0)
+    task.point = np.array([0.1, -0.2, 0.03])
+    jacobian, goal = task.rows(dynamics)
+    acceleration = np.random.default_rng(4).normal(size=dynamics.model.nv)
+    model = dynamics.robot.model
+    model = model.copy()
+    model.armature = np.zeros(model.nv)
+    force = pin.rnea(model, model.createData(), dynamics.q, dynamics.v, acceleration)
+    at_base = pin.Force(np.asarray(force[:6]))
+    place = pin.SE3(np.eye(3), task.point).actInv(dynamics.base)
+    moment = place.act(at_base).angular[:2]
+    weight = dynamics.robot.mass * STANDARD_GRAVITY
+    assert jacobian @ acceleration - goal == pytest.approx(moment / weight, abs=1e-9)
+
+
+def test_pushes_are_captured_and_small_ones_are_not() -> None:
+    """A push of 85 % of J* is survived; one of 2 % changes nothing of the law."""
+    robot = eq.load("humanoid")
+    world = trial_world(robot, None, "torque")
+    most = theoretical_limit(world, math.pi)
+    feedback = whole_body_feedback(world, robot, steps=False)
+    controller = feedback.controller
+    assert isinstance(controller, WholeBodyController)
+    weights = [controller.com_task.weight, controller.torso_task.weight]
+    push(world, 0.02 * most, math.pi, feedback=feedback, seconds=1.6)
+    assert controller.capture.alert == 0.0
+    assert controller.com_task.weight is weights[0]
+    assert controller.torso_task.weight is weights[1]
+    run = push(world, 0.85 * most, math.pi, feedback=feedback, seconds=4.0)
+    assert run.summary["achieved"], run.summary["sentence"]
+    assert controller.relaxed == {"contacts": 0, "limits": 0, "all": 0}
