@@ -16,6 +16,7 @@ from equipoise.identification.estimate import (
     observed_links,
 )
 from equipoise.identification.noise import Level
+from equipoise.identification.posterior import INERTIA_STD, sample_robots
 from equipoise.identification.statics import (
     FEET,
     PER_FOOT,
@@ -29,6 +30,7 @@ from equipoise.kinematics.frames import frame_pose
 from equipoise.notebook import html_table
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.simulation.variation import Variation
 
 # 95 % of a normal distribution lie within so many standard deviations.
 WIDTH_95 = 1.959964
@@ -268,6 +270,15 @@ class Identified:
             f"{name}: held-out poses do not confirm that the identified model is "
             f"better (error of the centre of pressure from {what}); keep the original."
         )
+
+    def sample(
+        self, count: int, seed: int = 0, inertia_std: float = INERTIA_STD
+    ) -> Variation:
+        """Return robots that the measurements leave possible, as ``Fleet`` takes them.
+
+        See :func:`~equipoise.identification.posterior.sample_robots`.
+        """
+        return sample_robots(self, count, seed, inertia_std)
 
     def summary(self) -> dict[str, Any]:
         """Return the results as plain data, for ``summary.json``."""
