@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from equipoise.cli.console import drop_output, make_console, make_table, printable
 from equipoise.cli.identified import print_identified
+from equipoise.cli.identified_exports import export_files, write_exports
 from equipoise.cli.world_options import command_line
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ class Identify:
 
     force: bool = False
     """Replace what is in that folder already."""
+
+    export: Annotated[
+        tuple[Literal["mjlab", "isaaclab", "json", "mjcf"], ...],
+        tyro.conf.arg(metavar="KIND"),
+    ] = ()
+    """Also write to that folder: ranges for domain randomisation in mjlab or Isaac Lab
+    (Python), the whole posterior (json), the corrected robot as MJCF."""
 
     table: bool = False
     """LOG is a CSV table, each row a pose; 'equipoise poses' writes its joints."""
@@ -101,8 +109,9 @@ class Identify:
 
         robot = load(self.robot, self.settings)
         name = _file_name(robot)
+        files = (*_files(name), *export_files(self.export, name, self.out))
         if self.out is not None:
-            check_folder(self.out, files=_files(name), replace=self.force)
+            check_folder(self.out, files=files, replace=self.force)
         found = identify(
             robot,
             self.log,
@@ -197,8 +206,10 @@ class Identify:
                 found.robot.write_mjcf(part / name)
             else:
                 found.robot.write_urdf(part / name)
+            write_exports(found, self.export, part, name, self.seed)
 
-        write_folder(self.out, write, files=_files(name), replace=self.force)
+        files = (*_files(name), *export_files(self.export, name, self.out))
+        write_folder(self.out, write, files=files, replace=self.force)
 
 
 def _file_name(robot: Robot) -> str:

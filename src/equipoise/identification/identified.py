@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from equipoise.identification.estimate import (
 )
 from equipoise.identification.noise import Level
 from equipoise.identification.posterior import INERTIA_STD, sample_robots
+from equipoise.identification.randomisation_files import export_text
 from equipoise.identification.statics import (
     FEET,
     PER_FOOT,
@@ -279,6 +281,15 @@ class Identified:
         See :func:`~equipoise.identification.posterior.sample_robots`.
         """
         return sample_robots(self, count, seed, inertia_std)
+
+    def export(
+        self, kind: str, *, seed: int = 0, robot_file: Path | str | None = None
+    ) -> str:
+        """Return ranges for domain randomisation, or all of the posterior as JSON.
+
+        See :func:`~equipoise.identification.randomisation_files.export_text`.
+        """
+        return export_text(self, kind, seed=seed, robot_file=robot_file)
 
     def summary(self) -> dict[str, Any]:
         """Return the results as plain data, for ``summary.json``."""
