@@ -142,8 +142,8 @@ def _mjlab(found: Identified, source: dict[str, Any]) -> str:
         (
             "Mass and inertia grow by exp(2 alpha), the centre of mass moves by t "
             "(dr.pseudo_inertia): inertias stay possible. Stretches d and shears s are "
-            "left out, as they would move the centre of mass as well. For mjlab from 1.2 "
-            "on.",
+            "left out, as they would move the centre of mass as well.",
+            "For mjlab from 1.2 on.",
             "MuJoCo merges links that fixed joints connect when it reads a URDF: use "
             "inertial_events(merged=True) then.",
         ),
