@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from equipoise.cli.console import drop_output, make_console, make_table, printable
+from equipoise.cli.console import drop_output, printable
 from equipoise.cli.identified import print_identified
 from equipoise.cli.identified_exports import export_files, write_exports
+from equipoise.cli.identify_paper import run_paper
 from equipoise.cli.world_options import command_line
 
 if TYPE_CHECKING:
@@ -89,14 +90,26 @@ class Identify:
     """TOML to use instead of the one beside the robot file."""
 
     paper: bool = False
-    """Repeat the validation of [Muscolo2017]; takes no robot and no log."""
+    """[Muscolo2017]: repeat its validation (without ROBOT and LOG), or take the two
+    rows of a table as its balance poses A and B."""
+
+    known_com: bool = False
+    """With --paper: the table has the total centre of mass of each pose, com_x, com_y,
+    com_z, instead of wrenches."""
+
+    com_frame: Annotated[str | None, tyro.conf.arg(metavar="FRAME")] = None
+    """The robot's frame that they are in; default: the left sole."""
 
     def run(self) -> int:
         """Read, identify, check on held-out poses, write, print."""
         from equipoise.errors import EquipoiseError
 
         if self.paper:
-            return self._run_paper()
+            units = _pairs("--units", self.units)
+            frames = _pairs("--wrench-frame", self.wrench_frame)
+            return run_paper(self, units, frames)
+        if self.known_com or self.com_frame is not None:
+            raise EquipoiseError("--known-com and --com-frame go with --paper")
         if self.robot is None or self.log is None:
             raise EquipoiseError(
                 "ROBOT and LOG are needed: equipoise identify ROBOT LOG"
@@ -140,25 +153,6 @@ class Identify:
         except BrokenPipeError:  # what was found is kept, and the status
             drop_output()
         return 0 if found.improved else 1
-
-    def _run_paper(self) -> int:
-        from equipoise.errors import EquipoiseError
-        from equipoise.identification.paper.validation import paper_validation
-
-        if self.robot is not None or self.log is not None:
-            raise EquipoiseError("--paper takes no robot and no log")
-        result = paper_validation()
-        console = make_console()
-        table = make_table(
-            "way", "quantity", "paper", "here", numbers=("paper", "here")
-        )
-        for row in result.rows:
-            paper = "–" if row.paper is None else f"{row.paper:.6g}"
-            table.add_row(row.way, row.quantity, paper, f"{row.ours:.10g}")
-        console.print(table)
-        for note in result.notes:
-            console.print(printable(f"note: {note}"), soft_wrap=True)
-        return 0 if result.achieved else 1
 
     def _prior(self, robot: Robot) -> Prior:
         from equipoise.identification.prior import default_prior
