@@ -44,6 +44,28 @@ def test_two_poses_of_any_robot(say: Say, two_rows: Path, tmp_path: Path) -> Non
     np.testing.assert_allclose(fitted, model, atol=1e-4)
 
 
+def test_motor_currents_beside_the_model(
+    say: Say, two_rows: Path, tmp_path: Path
+) -> None:
+    """A column of currents becomes torques; without constants a note says so."""
+    knee = eq.load("mahru-1").legs["left"].joints[3]
+    lines = two_rows.read_text().splitlines()
+    added = (f"{knee}_current", "0.5", "0.5")
+    table = tmp_path / "currents.csv"
+    rows = (f"{line},{cell}\n" for line, cell in zip(lines, added, strict=True))
+    table.write_text("".join(rows))
+    settings = tmp_path / "motors.toml"
+    settings.write_text("[actuators.default]\ntorque_constant = 0.1\ngear_ratio = 50\n")
+    words = ("identify", "mahru-1", table, "--paper")
+    out = tmp_path / "found"
+    said = say(*words, "--settings", settings, "--out", out)
+    assert said.status == 0, said.err
+    assert "N K I, Eq. 4" in said.out
+    torques = json.loads((out / "summary.json").read_text())["joint_torques"]
+    assert torques[knee]["by_current"] == pytest.approx([2.5, 2.5])
+    assert "torque_constant" in say(*words).out
+
+
 def known_table(path: Path, *, scale: float = 1.0) -> Path:
     """Write joints and total CoMs, seen from the left sole, of a robot unlike Mahru."""
     robot = eq.load("mahru-1")

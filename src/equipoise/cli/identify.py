@@ -11,7 +11,7 @@ import tyro
 from equipoise.cli.console import drop_output, printable
 from equipoise.cli.identified import print_identified
 from equipoise.cli.identified_exports import export_files, write_exports
-from equipoise.cli.identify_paper import run_paper
+from equipoise.cli.identify_paper import print_torques, run_paper
 from equipoise.cli.world_options import command_line
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ class Identify:
             )
         from equipoise.identification.identify import identify
         from equipoise.identification.noise import SensorNoise
+        from equipoise.identification.paper.motor_currents import (
+            table_torques,
+            torque_summary,
+        )
         from equipoise.log.folder import check_folder
         from equipoise.robot.load import load
         from equipoise.simulation.summary import versions
@@ -138,8 +142,10 @@ class Identify:
             seed=self.seed,
         )
         found = replace(found, notices=tuple(map(_in_shell_words, found.notices)))
+        torques = table_torques(found.poses, self.log).checks if self.table else ()
         plain = {
             **found.summary(),
+            **({"joint_torques": torque_summary(torques)} if torques else {}),
             "seed": self.seed,
             "versions": versions(),
             "command": command_line(),
@@ -148,6 +154,7 @@ class Identify:
             self._write(found, plain, name)
         try:
             print_identified(found)
+            print_torques(torques)
             if self.out is not None:
                 print(f"written: {printable(str(self.out))}", flush=True)
         except BrokenPipeError:  # what was found is kept, and the status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,11 @@ from equipoise.cli.world_options import command_line
 if TYPE_CHECKING:
     from equipoise.cli.identify import Identify
     from equipoise.identification.paper.known_com import LinksFromCom
+    from equipoise.identification.paper.motor_currents import TorqueCheck
     from equipoise.identification.paper.two_rows import TwoRowCom
     from equipoise.robot.model import Robot
+
+MOST_JOINTS = 12
 
 
 def run_paper(
@@ -88,17 +92,24 @@ def _two_rows(
         measured_poses,
         read_pose_table,
     )
+    from equipoise.identification.paper.motor_currents import (
+        table_torques,
+        take_currents,
+    )
     from equipoise.identification.paper.two_rows import com_of_two_rows
 
+    recording, _ = take_currents(read_pose_table(file), robot)
     extracted = measured_poses(
         robot,
-        read_pose_table(file),
+        recording,
         table=True,
         units=units,
         wrench_frames=wrench_frames,
         free_mass=free_mass,
     )
-    return com_of_two_rows(extracted.poses, extracted.notices)
+    torques = table_torques(extracted.poses, file)
+    found = com_of_two_rows(extracted.poses, (*extracted.notices, *torques.notices))
+    return replace(found, torques=torques.checks)
 
 
 def _known_com(
@@ -161,7 +172,23 @@ def _print_two_rows(found: TwoRowCom) -> None:
         cells = [", ".join(f"{1e3 * part:.1f}" for part in place) for place in places]
         table.add_row(way, *cells)
     console.print(table)
+    print_torques(found.torques)
     _print_notes(found.notes)
+
+
+def print_torques(checks: Sequence[TorqueCheck]) -> None:
+    """Print joint torques by motor currents beside the model's, the worst first."""
+    if not checks:
+        return
+    import numpy as np
+
+    table = make_table(
+        "joint torque, mean over poses [Nm]", "N K I, Eq. 4", "model", "RMS difference"
+    )
+    for own in sorted(checks, key=lambda own: -own.rms)[:MOST_JOINTS]:
+        means = (float(np.mean(own.measured)), float(np.mean(own.model)), own.rms)
+        table.add_row(printable(own.joint), *(f"{value:.2f}" for value in means))
+    make_console().print(table)
 
 
 def _print_links(found: LinksFromCom) -> None:

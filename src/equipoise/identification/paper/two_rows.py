@@ -25,6 +25,7 @@ from equipoise.identification.paper.foot_wrenches import (
     coefficients,
     two_pose_com,
 )
+from equipoise.identification.paper.motor_currents import TorqueCheck, torque_summary
 from equipoise.identification.prior import default_prior, prior_belief
 from equipoise.identification.rehearsal import estimate_from_poses
 from equipoise.identification.statics import (
@@ -76,6 +77,8 @@ class TwoRowCom:
         method_error: What the equations miss of the model's own CoM in these poses, as
             these are not exactly one body that turned [m], shape (2, 3).
         notes: Assumptions and corrections, a sentence each.
+        torques: Joint torques from motor currents beside the model's; empty without
+            currents.
     """
 
     robot: Robot
@@ -85,6 +88,7 @@ class TwoRowCom:
     least_squares: Array
     method_error: Array
     notes: tuple[str, ...]
+    torques: tuple[TorqueCheck, ...] = ()
 
     @property
     def ways(self) -> dict[str, Array]:
@@ -107,6 +111,7 @@ class TwoRowCom:
             },
             "com_from_p_m": {way: own.tolist() for way, own in self.ways.items()},
             "method_error_m": self.method_error.tolist(),
+            "joint_torques": torque_summary(self.torques),
             "notes": list(self.notes),
         }
 
