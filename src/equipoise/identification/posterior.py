@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 # Relative standard deviation of the links' radii of gyration: an assumption.
 INERTIA_STD = 0.1
 # Robots that are drawn at once: there are thousands of planes.
-AT_ONCE = 1000
+AT_ONCE = 500
 # Paths of a quarter turn, each with a new random velocity, from the first start.
 PATHS = 8
+# Planes that are so many standard deviations beyond start and mean are never met.
+FAR = 9.0
 # A path that bounces more often is cut there.
 MOST_BOUNCES = 400
 # Starts are moved this far from the best values towards the model, off the bounds.
@@ -130,39 +132,49 @@ def draw_within(
     reach = np.maximum(reach, normals @ start + ROUNDING)
     drawn = rng.standard_normal((count, planes.shape[1]))
     outside = np.any(drawn @ normals.T > reach, axis=1)
-    places = np.tile(start, (int(outside.sum()), 1))
-    for _ in range(PATHS if len(places) else 0):
-        places = _bounced(places, normals, reach, rng)
-    drawn[outside] = places
+    if outside.any():
+        places = np.tile(start, (int(outside.sum()), 1))
+        near = reach < FAR + np.abs(normals @ start)
+        normals, reach = normals[near], reach[near]
+        gram = normals @ normals.T
+        for _ in range(PATHS):
+            places = _bounced(places, normals, reach, gram, rng)
+        drawn[outside] = places
     return drawn
 
 
 def _bounced(
-    places: Array, normals: Array, reach: Array, rng: np.random.Generator
+    places: Array, normals: Array, reach: Array, gram: Array, rng: np.random.Generator
 ) -> Array:
     """Follow z(t) = z cos t + v sin t for a quarter turn, mirrored at planes.
 
-    Shapes are (n, k), (m, k) and (m,).
+    Shapes are (n, k), (m, k), (m,) and (m, m), products of normals.
     """
+    places = np.array(places)
     speeds = rng.standard_normal(places.shape)
     left = np.full(len(places), np.pi / 2.0)
     last = np.full(len(places), -1)
     going = np.arange(len(places))
+    # along the normals, kept up to date: cheaper than products at every bounce
+    at, rate = places @ normals.T, speeds @ normals.T
     for _ in range(MOST_BOUNCES):
         if not len(going):
             break
-        z, v = places[going], speeds[going]
-        time, plane = _first_hit(z @ normals.T, v @ normals.T, reach, last[going])
+        time, plane = _first_hit(at, rate, reach, last[going])
         step = np.minimum(time, left[going])
         sine, cosine = np.sin(step)[:, None], np.cos(step)[:, None]
-        places[going], turned = z * cosine + v * sine, v * cosine - z * sine
+        z, v = places[going], speeds[going]
+        places[going], speeds[going] = z * cosine + v * sine, v * cosine - z * sine
         hit = time < left[going]
-        normal = normals[plane]
-        mirrored = turned - 2.0 * np.sum(turned * normal, axis=1)[:, None] * normal
-        speeds[going] = np.where(hit[:, None], mirrored, turned)
-        last[going] = np.where(hit, plane, -1)
         left[going] -= step
-        going = going[hit]
+        going, plane = going[hit], plane[hit]
+        turned = [part[hit] for part in (sine, cosine, at, rate)]
+        sine, cosine, at, rate = turned
+        at, rate = at * cosine + rate * sine, rate * cosine - at * sine
+        twice = 2.0 * rate[np.arange(len(going)), plane][:, None]
+        speeds[going] -= twice * normals[plane]
+        rate -= twice * gram[plane]
+        last[going] = plane
     return places
 
 
