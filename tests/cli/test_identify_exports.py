@@ -26,7 +26,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_kinds_at_once(say: Say, table: Path, tmp_path: Path) -> None:
-    """All files are written, compile and name the robot's links; --force replaces."""
+    """All files are written, compile and name the robot's links."""
     out = tmp_path / "found"
     words = ("identify", "mahru-1", table, "--table", "--out", out, "--export")
     kinds = ("mjlab", "isaaclab", "json", "mjcf")
@@ -54,7 +54,6 @@ def test_all_kinds_at_once(say: Say, table: Path, tmp_path: Path) -> None:
         )
         np.testing.assert_allclose(one.com_in_link, other.com_in_link, atol=1e-9)
     assert say(*words, *kinds).status == 2
-    assert say(*words, *kinds, "--force").status == said.status
 
 
 def test_without_a_folder(say: Say, table: Path) -> None:

@@ -12,6 +12,7 @@ same covariance; it is narrower than the sum of its links' intervals.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -90,8 +91,13 @@ def link_ranges(found: Identified) -> tuple[BodyRange, ...]:
     return tuple(ranges)
 
 
-def merged_ranges(found: Identified) -> tuple[BodyRange, ...]:
-    """Return the ranges of bodies: links that fixed joints connect count as one."""
+def merged_ranges(
+    found: Identified, links: Sequence[BodyRange] | None = None
+) -> tuple[BodyRange, ...]:
+    """Return the ranges of bodies: links that fixed joints connect count as one.
+
+    ``links`` are those of :func:`link_ranges`, where they are known already.
+    """
     groups, places = fixed_groups(found.robot)
     size = PER_LINK * len(found.links)
     covariance = found.estimate.covariance[:size, :size]
@@ -115,7 +121,7 @@ def merged_ranges(found: Identified) -> tuple[BodyRange, ...]:
     masses_95 = WIDTH_95 * np.sqrt(np.diag(spread)[::PER_LINK])
     coms_95 = WIDTH_95 * _com_deviations(bodies, spread)
     known = {link.link: link.seen for link in found.links}
-    alone = {own.name: own for own in link_ranges(found)}
+    alone = {own.name: own for own in links or link_ranges(found)}
     ranges = []
     for body, (root, names) in enumerate(groups.items()):
         if names == (root,):

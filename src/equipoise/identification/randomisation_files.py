@@ -90,15 +90,15 @@ def _hash(file: Path | None) -> str | None:
 
 
 def _json(found: Identified, source: dict[str, Any]) -> str:
-    size = PER_LINK * len(found.links)
+    size, links = PER_LINK * len(found.links), link_ranges(found)
     names = [f"{link.link}.{part}" for link in found.links for part in PARAMETERS]
     plain = {
         **source,
         "notes": [CORRELATIONS, INERTIA],
-        "links": {own.name: _plain(own) for own in link_ranges(found)},
+        "links": {own.name: _plain(own) for own in links},
         "bodies_with_fixed_joints_merged": {
             own.name: {"links": list(own.links), **_plain(own)}
-            for own in merged_ranges(found)
+            for own in merged_ranges(found, links)
         },
         "parameters": names,
         "mean": found.estimate.mean[:size].tolist(),
@@ -125,7 +125,8 @@ def _plain(own: BodyRange) -> dict[str, Any]:
 
 
 def _mjlab(found: Identified, source: dict[str, Any]) -> str:
-    links, bodies = link_ranges(found), merged_ranges(found)
+    links = link_ranges(found)
+    bodies = merged_ranges(found, links)
     singular = sorted({own.name for own in (*links, *bodies) if not own.definite})
 
     def row(own: BodyRange) -> str:
@@ -192,6 +193,8 @@ def inertial_events(entity="robot", mode="startup", merged=False):
 
 
 def _isaaclab(found: Identified, source: dict[str, Any]) -> str:
+    links = link_ranges(found)
+
     def row(own: BodyRange) -> str:
         offsets = (
             f'"{axis}": {_pair(own.com_range[at])}' for at, axis in enumerate("xyz")
@@ -217,7 +220,7 @@ def _isaaclab(found: Identified, source: dict[str, Any]) -> str:
             "import isaaclab.envs.mdp as mdp",
             "from isaaclab.managers import EventTermCfg, SceneEntityCfg",
         ),
-        _tables(link_ranges(found), merged_ranges(found), row),
+        _tables(links, merged_ranges(found, links), row),
         """
 
 def inertial_events(asset="robot", mode="startup", merged=True):
