@@ -93,7 +93,9 @@ def new_inertials(robot: Robot, values: Array) -> dict[str, Inertial]:
             frozen_array(np.array(moment) / mass),
             frozen_array(old[name].inertia_in_link * (mass / old[name].mass)),
         )
-        for name, (mass, *moment) in zip(old, link_parameters(values), strict=True)
+        for name, (mass, *moment) in zip(
+            old, link_parameters(values, len(old)), strict=True
+        )
     }
 
 

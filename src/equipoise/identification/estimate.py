@@ -254,21 +254,23 @@ def identifiability(frames: StandingFrames, found: Estimate) -> Identifiability:
 def observed_links(found: Estimate) -> NDArray[np.bool_]:
     """Return whether the data determine a link's CoM better than the prior, (nl,)."""
     belief = found.belief
-    before = link_com_deviations(belief.mean, belief.root @ belief.root.T)
-    after = link_com_deviations(found.mean, found.covariance)
+    before = link_com_deviations(
+        belief.mean, belief.root @ belief.root.T, len(belief.links)
+    )
+    after = link_com_deviations(found.mean, found.covariance, len(belief.links))
     return np.asarray(np.any(after < OBSERVED * before, axis=1))
 
 
-def link_com_deviations(mean: Array, covariance: Array) -> Array:
+def link_com_deviations(mean: Array, covariance: Array, links: int) -> Array:
     """Return standard deviations of the links' centres of mass [m], shape (nl, 3)."""
-    gradient, blocks = _link_blocks(mean, covariance)
+    gradient, blocks = _link_blocks(mean, covariance, links)
     variances = np.einsum("lij,ljlk,lik->li", gradient, blocks, gradient)
     return np.asarray(np.sqrt(variances))
 
 
-def _link_blocks(mean: Array, covariance: Array) -> tuple[Array, Array]:
+def _link_blocks(mean: Array, covariance: Array, count: int) -> tuple[Array, Array]:
     """Return derivatives of c = h / m by (m, h), (nl, 3, 4), and (nl, 4, nl, 4)."""
-    links = link_parameters(mean)
+    links = link_parameters(mean, count)
     mass, moment = links[:, :1], links[:, 1:]
     gradient = np.zeros((len(links), 3, PER_LINK))
     gradient[..., 0] = -moment / mass**2
@@ -310,7 +312,7 @@ def _groups(found: Estimate) -> tuple[tuple[str, ...], ...]:
     from scipy.sparse.csgraph import connected_components
 
     names = np.array(found.belief.links)
-    gradient, blocks = _link_blocks(found.mean, found.covariance)
+    gradient, blocks = _link_blocks(found.mean, found.covariance, len(names))
     own = np.einsum("lij,ljlk,lmk->lim", gradient, blocks, gradient)
     white = np.linalg.solve(np.linalg.cholesky(own), gradient)
     shared = np.einsum("aij,ajbk,bmk->abim", white, blocks, white, optimize=True)

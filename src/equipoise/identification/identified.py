@@ -20,9 +20,8 @@ from equipoise.identification.noise import Level
 from equipoise.identification.posterior import INERTIA_STD, sample_robots
 from equipoise.identification.randomisation_files import export_text
 from equipoise.identification.statics import (
-    FEET,
-    PER_FOOT,
     PER_LINK,
+    PER_SENSOR,
     MeasuredPoses,
     com_gradient,
     link_parameters,
@@ -31,7 +30,6 @@ from equipoise.identification.statics import (
 from equipoise.kinematics.frames import frame_pose
 from equipoise.notebook import html_table
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Side
 from equipoise.simulation.variation import Variation
 
 # 95 % of a normal distribution lie within so many standard deviations.
@@ -180,7 +178,9 @@ class Identified:
         """Every link with mass."""
         estimate = self.estimate
         masses_95 = WIDTH_95 * np.sqrt(np.diag(estimate.covariance)[::PER_LINK])
-        coms_95 = WIDTH_95 * link_com_deviations(estimate.mean, estimate.covariance)
+        coms_95 = WIDTH_95 * link_com_deviations(
+            estimate.mean, estimate.covariance, len(estimate.belief.links)
+        )
         seen, old = observed_links(estimate), links_with_mass(self.original)
         return tuple(
             LinkFound(
@@ -194,7 +194,7 @@ class Identified:
                 bool(seen[at]),
             )
             for at, (name, (mass, *moment)) in enumerate(
-                zip(old, link_parameters(self.parameters), strict=True)
+                zip(old, link_parameters(self.parameters, len(old)), strict=True)
             )
         )
 
@@ -207,10 +207,11 @@ class Identified:
     @property
     def _selectors(self) -> tuple[Array, Array]:
         """Combinations of parameters: the total mass, and the sum of force offsets."""
-        mass, forces = np.zeros((1, self.parameters.size)), np.eye(3, PER_FOOT)
-        mass[0, : -len(FEET) * PER_FOOT : PER_LINK] = 1.0
-        links = np.zeros((3, mass.size - len(FEET) * PER_FOOT))
-        return mass, np.hstack([links, *[forces] * len(FEET)])
+        mass, forces = np.zeros((1, self.parameters.size)), np.eye(3, PER_SENSOR)
+        sensors, links = len(self.poses.sensors), len(self.estimate.belief.links)
+        mass[0, : PER_LINK * links : PER_LINK] = 1.0
+        nothing = np.zeros((3, PER_LINK * links))
+        return mass, np.hstack([nothing, *[forces] * sensors])
 
     @property
     def mass(self) -> float:
@@ -223,14 +224,19 @@ class Identified:
         return float(self._half_widths(self._selectors[0])[0])
 
     @property
-    def offsets(self) -> dict[Side, Array]:
-        """Sensor offsets by side: force and torque in sole axes [N, Nm], (6,)."""
-        return _by_foot(self.parameters)
+    def offsets(self) -> dict[str, Array]:
+        """Offsets by sensor: force and torque in its axes [N, Nm], shape (6,)."""
+        return self._by_sensor(self.parameters)
 
     @property
-    def offsets_95(self) -> dict[Side, Array]:
+    def offsets_95(self) -> dict[str, Array]:
         """Half the widths of their 95 % intervals, likewise."""
-        return _by_foot(WIDTH_95 * np.sqrt(np.diag(self.estimate.covariance)))
+        return self._by_sensor(WIDTH_95 * np.sqrt(np.diag(self.estimate.covariance)))
+
+    def _by_sensor(self, values: Array) -> dict[str, Array]:
+        first = PER_LINK * len(self.estimate.belief.links)
+        offsets = values[first:].reshape(-1, PER_SENSOR)
+        return dict(zip(self.poses.sensors, offsets, strict=True))
 
     @property
     def offset_sum(self) -> Array:
@@ -330,13 +336,13 @@ class Identified:
                 for link in self.links
             },
             "sensor_offsets": {
-                side: {
-                    "force_n": self.offsets[side][:3].tolist(),
-                    "force_interval_95_n": self.offsets_95[side][:3].tolist(),
-                    "torque_nm": self.offsets[side][3:].tolist(),
-                    "torque_interval_95_nm": self.offsets_95[side][3:].tolist(),
+                name: {
+                    "force_n": offset[:3].tolist(),
+                    "force_interval_95_n": self.offsets_95[name][:3].tolist(),
+                    "torque_nm": offset[3:].tolist(),
+                    "torque_interval_95_nm": self.offsets_95[name][3:].tolist(),
                 }
-                for side in FEET
+                for name, offset in self.offsets.items()
             }
             | {
                 "together": {
@@ -372,8 +378,3 @@ class Identified:
         arms = poses[None, :, :3][..., [3, 0, 1, 2]]
         gradient = com_gradient(arms, estimate.mean)[0]
         return np.asarray(gradient @ estimate.covariance @ gradient.T)
-
-
-def _by_foot(values: Array) -> dict[Side, Array]:
-    offsets = values[-len(FEET) * PER_FOOT :].reshape(-1, PER_FOOT)
-    return dict(zip(FEET, offsets, strict=True))

@@ -40,8 +40,8 @@ from equipoise.identification.statics import (
     centre_of_pressure,
     check_standing,
     equations,
+    frames_of,
     offset_columns,
-    standing_frames,
     total_com,
     total_wrench,
 )
@@ -143,10 +143,10 @@ def identify_poses(
     """
     robot = poses.robot
     noise, prior = noise or SensorNoise(), prior or default_prior(robot)
-    frames = standing_frames(robot, poses.q)
+    frames = frames_of(poses)
     _check_enough(poses, frames.link_arms[..., 0])
     check_standing(frames)
-    belief = prior_belief(robot, prior)
+    belief = prior_belief(robot, prior, len(poses.sensors))
     system = equations(frames, poses)
     plain = covariances(frames, poses, noise)
     level, covariance = level_of_soles(frames, system, plain, noise, belief)
@@ -237,7 +237,7 @@ def cop_errors(
     soles that are not level; ``mean`` are masses, first moments and offsets, (nx,).
     """
     offsets = offset_columns(frames) @ mean[PER_LINK * len(frames.link_names) :]
-    total = total_wrench(frames.sole_in_level, poses.wrenches) - offsets
+    total = total_wrench(frames.sensor_in_level, poses.wrenches) - offsets
     measured = centre_of_pressure(total)
     centre = total_com(frames, mean)
     return np.asarray(

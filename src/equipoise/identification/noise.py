@@ -21,7 +21,7 @@ from equipoise.identification.estimate import HALF, estimate, information_root
 from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
     FEET,
-    PER_FOOT,
+    PER_SENSOR,
     WRENCH,
     Equations,
     MeasuredPoses,
@@ -51,6 +51,8 @@ STEPS, NOISE_STEPS = (0.4, 0.6, 1.0, 1.6, 2.5), (0.6, 1.0, 1.6)
 TILT_ALLOWANCE = 4.0
 # As many poses are enough to choose a hypothesis.
 MOST_POSES = 40
+# The model's rate of momentum is right to this fraction.
+MOMENTUM_ERROR = 0.2
 # The effect of a tilt depends on the CoM that is to be found.
 ROUNDS = 2
 
@@ -88,10 +90,16 @@ def covariances(
     """Return the equations' covariances on level soles, shape (n, 6, 6)."""
     variance = np.repeat([noise.force**2, noise.torque**2], 3)
     total = np.zeros((len(poses), WRENCH, WRENCH))
-    for side in FEET:
-        transform = wrench_transform(frames.sole_in_level[side])
+    for name, place in frames.sensor_in_level.items():
+        transform = wrench_transform(place)
         of_sample = transform * variance @ np.swapaxes(transform, 1, 2)
         total += of_sample / poses.samples[:, None, None]
+        if name in poses.missing_std:
+            part = transform * poses.missing_std[name][:, None]
+            total += part @ np.swapaxes(part, 1, 2)
+    if poses.momentum_rate is not None:
+        rate = MOMENTUM_ERROR * poses.momentum_rate
+        total += rate[:, :, None] * rate[:, None, :]
     if noise.joint > 0.0:
         lever = joint_lever(poses, frames)
         total += noise.joint**2 * lever @ np.swapaxes(lever, 1, 2)
@@ -119,6 +127,8 @@ def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
         arm = place - frame_pose(robot, q, link)[:, :3, 3]
         move = jacobian[:, :3] - cross_matrix(arm) @ turn
         tilt -= 0.5 * cross_matrix(pose[:, :3, 2]) @ turn
+        if side not in poses.wrenches:
+            continue
         wrench = poses.wrenches[side].reshape(-1, 2, 3)
         push, twist = np.moveaxis(wrench @ np.swapaxes(pose[:, :3, :3], 1, 2), 1, 0)
         turned = -cross_matrix(push) @ turn
@@ -174,7 +184,8 @@ LEVEL_SOLES = Level(0.0, 0.0)
 
 def tilt_lever(frames: StandingFrames, values: Array) -> Array:
     """Return the derivative of the ground's wrench by the tilt of up, (n, 6, 2)."""
-    weight = STANDARD_GRAVITY * float(link_parameters(values)[:, 0].sum())
+    masses = link_parameters(values, len(frames.link_names))[:, 0]
+    weight = STANDARD_GRAVITY * float(masses.sum())
     lever = np.zeros((len(frames.tilt), WRENCH, 2))
     lever[:, :3] = np.eye(3)[:, :2]
     lever[:, 3:] = cross_matrix(total_com(frames, values))[..., :2]
@@ -187,12 +198,13 @@ def lateral_lever(frames: StandingFrames) -> Array:
     Sensors with lateral errors are wrong in the torque about the vertical, too: by the
     force times half the distance of the feet.
     """
-    columns = offset_columns(frames).reshape(-1, WRENCH, len(FEET), PER_FOOT)
+    sensors = len(frames.sensor_in_level)
+    columns = offset_columns(frames).reshape(-1, WRENCH, sensors, PER_SENSOR)
     columns = columns[..., [0, 1, 5]]
     left, right = (frames.sole_in_level[side][:, :3, 3] for side in FEET)
     half = 0.5 * np.linalg.norm(left - right, axis=1)
     columns[..., 2] *= half[:, None, None]
-    return columns.reshape(-1, WRENCH, 3 * len(FEET))
+    return columns.reshape(-1, WRENCH, 3 * sensors)
 
 
 def level_of_soles(

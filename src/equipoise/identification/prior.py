@@ -12,8 +12,8 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.statics import (
-    PER_FOOT,
     PER_LINK,
+    PER_SENSOR,
     StandingFrames,
     com_gradient,
     links_with_mass,
@@ -63,8 +63,8 @@ class PriorBelief:
 
     Attributes:
         links: Names of the links, nl of them.
-        mean: Shape (nx,), nx = 4 nl + 12: mass and first moment of each link, then
-            the offsets of the left and the right sensor.
+        mean: Shape (nx,), nx = 4 nl + 6 ns: mass and first moment of each link, then
+            the offsets of each sensor.
         root: Shape (nx, nx), block-diagonal.
     """
 
@@ -85,11 +85,11 @@ def default_prior(robot: Robot) -> Prior:
     )
 
 
-def prior_belief(robot: Robot, prior: Prior) -> PriorBelief:
+def prior_belief(robot: Robot, prior: Prior, sensors: int = 2) -> PriorBelief:
     """Return the parameters of a robot's links and sensors before measurements."""
     links = links_with_mass(robot)
     count = PER_LINK * len(links)
-    mean = np.zeros(count + 2 * PER_FOOT)
+    mean = np.zeros(count + sensors * PER_SENSOR)
     root = np.zeros((len(mean), len(mean)))
     for at, inertial in enumerate(links.values()):
         here = slice(PER_LINK * at, PER_LINK * at + PER_LINK)
@@ -100,7 +100,7 @@ def prior_belief(robot: Robot, prior: Prior) -> PriorBelief:
         block[1:, 1:] = prior.com_std * inertial.mass * np.eye(3)
     lateral, vertical = prior.lateral_force_std, prior.vertical_force_std
     offset = [lateral, lateral, vertical, *[prior.torque_std] * 3]
-    np.fill_diagonal(root[count:, count:], np.tile(offset, 2))
+    np.fill_diagonal(root[count:, count:], np.tile(offset, sensors))
     return PriorBelief(tuple(links), mean, root)
 
 

@@ -23,14 +23,14 @@ from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.statics import (
     FEET,
-    PER_FOOT,
     PER_LINK,
+    PER_SENSOR,
     MeasuredPoses,
     StandingFrames,
     com_gradient,
     equations,
+    frames_of,
     link_parameters,
-    standing_frames,
     total_com,
 )
 from equipoise.kinematics.com import com
@@ -108,13 +108,13 @@ def draw_truth(
     """
     rng = np.random.default_rng(seed)
     belief = prior_belief(robot, prior)
-    links = link_parameters(belief.mean)
+    links = link_parameters(belief.mean, len(belief.links))
     away = _cut_normal(rng, (len(links), 3)) * prior.com_std
     ratio = 1.0 + _cut_normal(rng, (len(links), 1)) * prior.mass_std_fraction
     mass = np.maximum(ratio, LEAST_MASS) * links[:, :1]
     moment = mass * (links[:, 1:] / links[:, :1] + away)
     deviations = np.diag(belief.root)[links.size :]
-    offsets = _cut_normal(rng, (2 * PER_FOOT, 1))[:, 0] * deviations
+    offsets = _cut_normal(rng, (len(FEET) * PER_SENSOR, 1))[:, 0] * deviations
     values = np.concatenate([np.hstack([mass, moment]).ravel(), offsets])
     inertials = new_inertials(robot, values)
     return TrueRobot(robot.with_inertials(inertials), frozen_array(values))
@@ -167,14 +167,15 @@ def stand_in_poses(
         part.reshape(len(flat), -1, 3)
         for part in (trace.contact_position, trace.contact_force)
     )
-    wrenches = {}
+    wrenches: dict[str, Array] = {}
     for at, side in enumerate(FEET):
         true = foot_wrench(truth.robot, flat, world.contacts, points, forces, side)
         parts = [
             (values + noise.added(values.shape, rng)).reshape(rows, samples, 3)
             for values, noise in zip(true, (feet.force, feet.torque), strict=True)
         ]
-        offset = truth.values[len(truth.values) - PER_FOOT * (2 - at) :][:PER_FOOT]
+        first = len(truth.values) - PER_SENSOR * (2 - at)
+        offset = truth.values[first : first + PER_SENSOR]
         wrenches[side] = np.concatenate(parts, axis=2).mean(axis=1) + offset
         good &= true.force.reshape(rows, samples, 3)[..., 2].mean(axis=1) > least
     kept = np.flatnonzero(good)
@@ -232,7 +233,7 @@ def estimate_from_poses(
     poses: MeasuredPoses, noise: SensorNoise, belief: PriorBelief
 ) -> Estimate:
     """Return the estimate from poses on soft ground."""
-    frames = standing_frames(poses.robot, poses.q)
+    frames = frames_of(poses)
     system, covariance = equations(frames, poses), covariances(frames, poses, noise)
     _, covariance = level_of_soles(frames, system, covariance, noise, belief)
     return estimate(system, covariance, belief)
@@ -244,9 +245,11 @@ def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:
     after = total_com(frames, found.mean) - true
     gradient = com_gradient(frames.link_arms, found.mean)
     variance = np.einsum("nij,nij->ni", gradient @ found.covariance, gradient)
-    links, right = link_parameters(found.mean), link_parameters(truth.values)
+    count = len(found.belief.links)
+    links = link_parameters(found.mean, count)
+    right = link_parameters(truth.values, count)
     errors = links[:, 1:] / links[:, :1] - right[:, 1:] / right[:, :1]
-    deviations = link_com_deviations(found.mean, found.covariance)
+    deviations = link_com_deviations(found.mean, found.covariance, count)
     deviation = np.sqrt(np.diag(found.covariance))
     inside = np.abs(found.mean - truth.values) <= WIDTH_95 * deviation
     return Score(

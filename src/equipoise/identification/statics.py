@@ -1,15 +1,16 @@
 """Measured poses of a robot that stands still, and the equations of its balance.
 
 Poses are seen from a level frame midway between the soles; z is up, the mean of the
-soles' normals, and x the mean of the directions in which the soles point. In it gravity
-(0, 0, -g) and the wrenches of the ground balance::
+soles' normals where it was not measured, and x the mean of the directions in which the
+soles point. In it gravity (0, 0, -g) and the wrenches of the ground balance::
 
-    Σ_s X_s (w_s - b_s) = Σ_l [ 0, 0, g m_l,  g h_ly, -g h_lx, 0 ]
+    Σ_s X_s (w_s - b_s) = Σ_l [ 0, 0, g m_l,  g h_ly, -g h_lx, 0 ] + ṗ
 
-with h_l = m_l p_l + R_l (m_l c_l) the first moment of link l, w_s the measured wrench
-of foot s, b_s the offset of its sensor in its own axes, and X_s the transform of
-wrenches from sole to level frame. Unknown are x = (m_l, m_l c_l) of all links, then
-b_left, b_right: nx = 4 nl + 12 parameters.
+with h_l = m_l p_l + R_l (m_l c_l) the first moment of link l, w_s the wrench that
+sensor s measures, b_s its offset in its own axes, and X_s the transform of wrenches
+from sensor to level frame. A sensor is at a sole or is a force plate. ṗ is the rate of
+momentum, by the model, where the robot moves slowly instead of standing. Unknown are
+x = (m_l, m_l c_l) of all links, then b_s of all sensors: nx = 4 nl + 6 ns parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -36,8 +37,8 @@ FEET: tuple[Side, Side] = ("left", "right")
 MOST_TILT = np.deg2rad(5.0)
 # Parameters of a link: mass, and first moment about its origin in its axes.
 PER_LINK = 4
-# Parameters of a foot's sensor: offsets of force and torque.
-PER_FOOT = 6
+# Parameters of a sensor: offsets of force and torque.
+PER_SENSOR = 6
 WRENCH = 6
 
 
@@ -49,59 +50,124 @@ class MeasuredPoses:
         robot: The robot as its file describes it.
         q: Configurations, shape (n, nq). The base's pose is not used: poses are seen
             from the soles.
-        wrenches: Force and torque of the ground on each foot, about and in the sole's
-            frame [N, Nm], by side, shape (n, 6) each; means over their samples.
+        wrenches: Force and torque of the ground, by sensor, about and in its frame
+            [N, Nm], shape (n, 6) each; means over their samples. Sensors called left
+            and right are at the soles, all others are in ``plates``.
         samples: Number of independent samples in each mean, shape (n,).
         start_s: Start of each pose in the log [s], shape (n,); zeros where unknown.
+        stretch: Number of the stretch that each pose is of, shape (n,): poses of one
+            stretch share errors. Each is its own unless given.
+        plates: Transforms from force plates to the base, by sensor, shape (n, 4, 4).
+        missing_std: Standard deviations of what sensors do not measure, by sensor,
+            shape (n, 6) [N, Nm], zero where they do; ``wrenches`` have what is expected
+            there. Nothing is missing unless given.
+        up_in_base: Direction against gravity in the base's axes, as it was measured,
+            shape (n, 3); that of the soles' normals if None.
+        momentum_rate: Rate of linear and angular momentum of the model in the level
+            frame [N, Nm], shape (n, 6); None for poses at rest.
     """
 
     robot: Robot
     q: Array
-    wrenches: Mapping[Side, Array]
+    wrenches: Mapping[str, Array]
     samples: NDArray[np.int64]
     start_s: Array = field(default_factory=lambda: np.zeros(0))
+    stretch: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    plates: Mapping[str, Array] = field(default_factory=dict)
+    missing_std: Mapping[str, Array] = field(default_factory=dict)
+    up_in_base: Array | None = None
+    momentum_rate: Array | None = None
 
     def __post_init__(self) -> None:
         """Check, copy and freeze."""
         q = self.robot.check_q(np.atleast_2d(np.asarray(self.q, dtype=np.float64)))
         rows = len(q)
-        wrenches = {}
         for side in FEET:
             if side not in self.robot.soles:
                 raise EquipoiseError(f"{self.robot.name} has no {side} sole")
-            if side not in self.wrenches:
+            if side not in self.wrenches and not self.plates:
                 raise EquipoiseError(f"the wrench of the {side} foot is missing")
-            wrench = np.asarray(self.wrenches[side], dtype=np.float64)
-            if wrench.shape != (rows, 6) or not np.isfinite(wrench).all():
-                raise ShapeError(
-                    f"the wrench of the {side} foot must be finite, of shape "
-                    f"({rows}, 6); it has shape {wrench.shape}"
-                )
-            wrenches[side] = frozen_array(wrench)
+        wrenches = {}
+        for name in [*(side for side in FEET if side in self.wrenches), *self.plates]:
+            if name not in self.wrenches:
+                raise EquipoiseError(f"the wrench of plate '{name}' is missing")
+            what = f"{name} foot" if name in FEET else f"plate '{name}'"
+            wrenches[name] = _checked(self.wrenches[name], (rows, 6), what)
         samples = np.array(np.broadcast_to(self.samples, rows), dtype=np.int64)
         if np.any(samples < 1):
             raise ShapeError("each pose needs at least one sample")
-        samples.flags.writeable = False
+        stretch = self.stretch if np.size(self.stretch) else np.arange(rows)
+        stretch = np.array(np.broadcast_to(stretch, rows), dtype=np.int64)
+        samples.flags.writeable = stretch.flags.writeable = False
         start = self.start_s if np.size(self.start_s) else np.zeros(rows)
-        object.__setattr__(self, "q", frozen_array(q))
-        object.__setattr__(self, "wrenches", MappingProxyType(wrenches))
-        object.__setattr__(self, "samples", samples)
-        object.__setattr__(self, "start_s", frozen_array(np.broadcast_to(start, rows)))
+        plates = {
+            name: _checked(place, (rows, 4, 4), f"plate '{name}'")
+            for name, place in self.plates.items()
+        }
+        missing = {
+            name: _checked(own, (rows, 6), f"missing parts of '{name}'")
+            for name, own in self.missing_std.items()
+        }
+        values: dict[str, object] = {
+            "q": frozen_array(q),
+            "wrenches": MappingProxyType(wrenches),
+            "samples": samples,
+            "start_s": frozen_array(np.broadcast_to(start, rows)),
+            "stretch": stretch,
+            "plates": MappingProxyType(plates),
+            "missing_std": MappingProxyType(missing),
+        }
+        if self.up_in_base is not None:
+            up = _checked(self.up_in_base, (rows, 3), "direction of up")
+            length = np.linalg.norm(up, axis=1, keepdims=True)
+            values["up_in_base"] = frozen_array(up / length)
+        if self.momentum_rate is not None:
+            rate = _checked(self.momentum_rate, (rows, 6), "rate of momentum")
+            values["momentum_rate"] = rate
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         """Number of poses."""
         return len(self.q)
 
+    @property
+    def sensors(self) -> tuple[str, ...]:
+        """Names of the sensors, in the order of their offsets."""
+        return tuple(self.wrenches)
+
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> MeasuredPoses:
         """Return some of the poses."""
         rows = np.asarray(rows, dtype=np.int64)
+
+        def of_each(given: Mapping[str, Array]) -> dict[str, Array]:
+            return {name: own[rows] for name, own in given.items()}
+
+        def if_any(given: Array | None) -> Array | None:
+            return None if given is None else given[rows]
+
         return MeasuredPoses(
             self.robot,
             self.q[rows],
-            {side: wrench[rows] for side, wrench in self.wrenches.items()},
+            of_each(self.wrenches),
             self.samples[rows],
             self.start_s[rows],
+            self.stretch[rows],
+            of_each(self.plates),
+            of_each(self.missing_std),
+            if_any(self.up_in_base),
+            if_any(self.momentum_rate),
         )
+
+
+def _checked(values: Array, shape: tuple[int, ...], what: str) -> Array:
+    """Return finite values of a shape, frozen."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ShapeError(
+            f"the {what} must be finite, of shape {shape}; it has shape {array.shape}"
+        )
+    return frozen_array(array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +179,14 @@ class StandingFrames:
         link_arms: [p_l, R_l], a link's origin [m] and its axes: the first moments h_l
             for unit parameters, shape (n, nl, 3, 4).
         sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
+        sensor_in_level: Transforms from sensor to level frame, by sensor, likewise.
         tilt: Angle between the soles' normals [rad], shape (n,).
     """
 
     link_names: tuple[str, ...]
     link_arms: Array
     sole_in_level: dict[Side, Array]
+    sensor_in_level: dict[str, Array]
     tilt: Array
 
 
@@ -131,18 +199,35 @@ def links_with_mass(robot: Robot) -> dict[str, Inertial]:
     }
 
 
-def link_parameters(values: Array) -> Array:
-    """Return mass and first moment of each link, of parameters (nx,), (nl, 4)."""
-    return values[: -len(FEET) * PER_FOOT].reshape(-1, PER_LINK)
+def link_parameters(values: Array, links: int) -> Array:
+    """Return mass and first moment of so many links, of parameters (nx,), (nl, 4)."""
+    return values[: PER_LINK * links].reshape(-1, PER_LINK)
 
 
-def standing_frames(robot: Robot, q: Array) -> StandingFrames:
+def frames_of(poses: MeasuredPoses) -> StandingFrames:
+    """Return links, soles and sensors of measured poses in the level frame."""
+    return standing_frames(
+        poses.robot, poses.q, poses.sensors, poses.plates, poses.up_in_base
+    )
+
+
+def standing_frames(
+    robot: Robot,
+    q: Array,
+    sensors: Sequence[str] = FEET,
+    plates: Mapping[str, Array] | None = None,
+    up_in_base: Array | None = None,
+) -> StandingFrames:
     """Return links and soles in the level frame.
 
     Args:
         robot: The robot.
-        q: Configurations in which both soles are flat on level ground, shape (n, nq);
+        q: Configurations in which both soles are flat on the ground, shape (n, nq);
             their base poses are ignored.
+        sensors: Names of the sensors.
+        plates: Transforms from plates among them to the base, shape (n, 4, 4).
+        up_in_base: Direction against gravity in the base's axes, shape (n, 3); that of
+            the soles' normals if None.
     """
     model, data = robot.model, robot.data
     names = tuple(links_with_mass(robot))
@@ -155,11 +240,28 @@ def standing_frames(robot: Robot, q: Array) -> StandingFrames:
     for row, configuration in enumerate(q):
         pin.forwardKinematics(model, data, configuration)
         poses[row] = np.array([data.oMi[joint].homogeneous for joint in joints])
+    base = np.array([pin.XYZQUATToSE3(row[:7]).homogeneous for row in q])
+    up = None
+    if up_in_base is not None:
+        up = np.einsum("nij,nj->ni", base[:, :3, :3], up_in_base)
     poses = poses @ places
-    poses = np.linalg.inv(level_frames(poses[:, -2], poses[:, -1]))[:, None] @ poses
+    to_level = np.linalg.inv(level_frames(poses[:, -2], poses[:, -1], up))
+    poses = to_level[:, None] @ poses
     soles_in_level = {side: poses[:, at - 2] for at, side in enumerate(FEET)}
     arms = poses[:, :-2, :3, [3, 0, 1, 2]]
-    return StandingFrames(names, arms, soles_in_level, sole_tilt(soles_in_level))
+    sensed: dict[str, Array] = {
+        name: to_level @ base @ (plates or {})[name]
+        for name in sensors
+        if name not in FEET
+    }
+    sensed |= {side: soles_in_level[side] for side in FEET if side in sensors}
+    return StandingFrames(
+        names,
+        arms,
+        soles_in_level,
+        {name: sensed[name] for name in sensors},
+        sole_tilt(soles_in_level),
+    )
 
 
 def sole_tilt(soles: Mapping[Side, Array]) -> Array:
@@ -180,15 +282,17 @@ def check_standing(frames: StandingFrames) -> None:
         )
 
 
-def level_frames(left: Array, right: Array) -> Array:
+def level_frames(left: Array, right: Array, up: Array | None = None) -> Array:
     """Return the transforms of level frames to the frame that soles are given in.
 
     Args:
         left: Transforms of left soles, shape (n, 4, 4).
         right: Transforms of right soles to the same frames, likewise.
+        up: Directions against gravity there, shape (n, 3); the mean of the soles'
+            normals if None.
     """
-    up = left[:, :3, 2] + right[:, :3, 2]
-    up /= np.linalg.norm(up, axis=1, keepdims=True)
+    up = left[:, :3, 2] + right[:, :3, 2] if up is None else up
+    up = up / np.linalg.norm(up, axis=1, keepdims=True)
     forward = left[:, :3, 0] + right[:, :3, 0]
     forward -= np.sum(forward * up, axis=1, keepdims=True) * up
     forward /= np.linalg.norm(forward, axis=1, keepdims=True)
@@ -217,9 +321,10 @@ class Equations(NamedTuple):
 
 def equations(frames: StandingFrames, poses: MeasuredPoses) -> Equations:
     """Return the equations of measured poses."""
-    return Equations(
-        balance_matrix(frames), total_wrench(frames.sole_in_level, poses.wrenches)
-    )
+    right = total_wrench(frames.sensor_in_level, poses.wrenches)
+    if poses.momentum_rate is not None:
+        right = right - poses.momentum_rate
+    return Equations(balance_matrix(frames), right)
 
 
 def balance_matrix(frames: StandingFrames) -> Array:
@@ -229,21 +334,21 @@ def balance_matrix(frames: StandingFrames) -> Array:
 
 
 def total_wrench(
-    sole_in_level: Mapping[Side, Array], wrenches: Mapping[Side, Array]
+    sensor_in_level: Mapping[Any, Array], wrenches: Mapping[Any, Array]
 ) -> Array:
-    """Return the sum of both feet's wrenches in the level frame [N, Nm], (n, 6).
+    """Return the sum of all wrenches in the level frame [N, Nm], shape (n, 6).
 
     Args:
-        sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
-        wrenches: Wrenches about and in the soles' frames [N, Nm], by side, (n, 6).
+        sensor_in_level: Transforms from sensor to level frame, by sensor, (n, 4, 4).
+        wrenches: Wrenches about and in the sensors' frames [N, Nm], likewise, (n, 6).
     """
-    total = np.zeros((len(wrenches[FEET[0]]), WRENCH))
-    for side in FEET:
-        turn, place = sole_in_level[side][:, :3, :3], sole_in_level[side][:, :3, 3]
-        force = np.einsum("nij,nj->ni", turn, wrenches[side][:, :3])
-        total[:, :3] += force
-        total[:, 3:] += np.einsum("nij,nj->ni", turn, wrenches[side][:, 3:])
-        total[:, 3:] += np.cross(place, force)
+    total: Array = np.zeros(1)
+    for name, wrench in wrenches.items():
+        turn = sensor_in_level[name][:, :3, :3]
+        place = sensor_in_level[name][:, :3, 3]
+        force = np.einsum("nij,nj->ni", turn, wrench[:, :3])
+        torque = np.einsum("nij,nj->ni", turn, wrench[:, 3:]) + np.cross(place, force)
+        total = total + np.concatenate([force, torque], axis=1)
     return total
 
 
@@ -260,7 +365,7 @@ def centre_of_pressure(wrench: Array) -> Array:
 
 def total_com(frames: StandingFrames, mean: Array) -> Array:
     """Return the centre of mass in the level frame [m], shape (n, 3)."""
-    links = link_parameters(mean)
+    links = link_parameters(mean, len(frames.link_names))
     moment = np.einsum("nlij,lj->ni", frames.link_arms, links)
     return np.asarray(moment / links[:, 0].sum())
 
@@ -296,9 +401,9 @@ def link_columns(frames: StandingFrames) -> Array:
 
 
 def offset_columns(frames: StandingFrames) -> Array:
-    """Return the sum of wrenches for unit sensor offsets, shape (n, 6, 12)."""
-    soles = frames.sole_in_level
-    return np.concatenate([wrench_transform(soles[side]) for side in FEET], axis=2)
+    """Return the sum of wrenches for unit sensor offsets, shape (n, 6, 6 ns)."""
+    places = frames.sensor_in_level.values()
+    return np.concatenate([wrench_transform(place) for place in places], axis=2)
 
 
 def wrench_transform(transform: Array) -> Array:

@@ -231,7 +231,7 @@ def _of_table(
     poses = MeasuredPoses(
         log.robot,
         _anywhere(log.robot, log.positions),
-        log.wrenches,
+        {side: own for side, own in log.wrenches.items()},
         np.rint(counts).astype(np.int64),
         log.time,
     )

@@ -26,7 +26,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.log_poses import read_pose_table
 from equipoise.identification.paper.validation import sole_jacobian
-from equipoise.identification.statics import FEET, MeasuredPoses, level_frames
+from equipoise.identification.statics import FEET, MeasuredPoses, frames_of
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.recordings.recording import Recording
 from equipoise.robot.description import first_few
@@ -102,12 +102,12 @@ def standing_torques(poses: MeasuredPoses) -> Array:
     On the child link, about the joint's axis [Nm or N].
     """
     robot = poses.robot
-    soles = {side: sole_pose(robot, poses.q, side) for side in FEET}
-    level = level_frames(soles["left"], soles["right"])
+    soles = sole_pose(robot, poses.q, FEET[0])
+    to_level = frames_of(poses).sole_in_level[FEET[0]] @ np.linalg.inv(soles)
     torques = np.zeros((len(poses.q), robot.nv - 6))
     for row, q in enumerate(poses.q):
         upright = np.array(q)
-        base = pin.SE3(level[row]).inverse() * pin.XYZQUATToSE3(upright[:7])
+        base = pin.SE3(to_level[row]) * pin.XYZQUATToSE3(upright[:7])
         upright[:7] = pin.SE3ToXYZQUAT(base)
         gravity = np.array(
             pin.computeGeneralizedGravity(robot.model, robot.data, upright)
@@ -125,8 +125,11 @@ def standing_torques(poses: MeasuredPoses) -> Array:
 def torque_checks(
     poses: MeasuredPoses, currents: Mapping[str, Array]
 ) -> tuple[TorqueCheck, ...]:
-    """Return torques by currents [A], shape (n,) each, beside those of the model."""
-    if not currents:
+    """Return torques by currents [A], shape (n,) each, beside those of the model.
+
+    None where wrenches are not those of both feet: what each leg holds is not known.
+    """
+    if not currents or set(poses.wrenches) != set(FEET):
         return ()
     names = list(degree_names(poses.robot))
     model = standing_torques(poses)

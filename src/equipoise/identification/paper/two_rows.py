@@ -32,8 +32,9 @@ from equipoise.identification.statics import (
     FEET,
     PER_LINK,
     MeasuredPoses,
-    level_frames,
+    frames_of,
     links_with_mass,
+    total_wrench,
 )
 from equipoise.kinematics.frames import frame_pose
 from equipoise.kinematics.stance import sole_pose
@@ -133,38 +134,34 @@ def com_of_two_rows(poses: MeasuredPoses, notices: tuple[str, ...] = ()) -> TwoR
             f"{len(poses)}"
         )
     robot = poses.robot
-    soles = {side: sole_pose(robot, poses.q, side) for side in FEET}
-    level = level_frames(soles["left"], soles["right"])
-    to_level = np.asarray(np.linalg.inv(level), dtype=np.float64)
-    inertials = links_with_mass(robot)
-    links = np.stack(
-        [to_level @ frame_pose(robot, poses.q, name) for name in inertials], axis=1
-    )
+    frames, inertials = frames_of(poses), links_with_mass(robot)
+    soles = sole_pose(robot, poses.q, FEET[0])
+    to_level = np.asarray(frames.sole_in_level[FEET[0]] @ np.linalg.inv(soles))
     values = np.array(
         [own.mass * np.array([1.0, *own.com_in_link]) for own in inertials.values()]
     )
     turn = _turn(robot, poses.q, to_level)
     axis, below = _axis(robot, poses.q, to_level)
     origin = np.array([axis[0], 0.0, 0.0])
-    moments = _moments(links, values)[0]
+    moments = _moments(frames.link_arms, values)[0]
     mass_u = float(values[below, 0].sum())
     at_u = moments[below].sum(axis=0) / mass_u - origin
     feet = Feet(mass_u, float(at_u[0]), float(at_u[2]), float(axis[2]))
 
-    model = _moments(links, values).sum(axis=1) / robot.mass - origin
+    model = _moments(frames.link_arms, values).sum(axis=1) / robot.mass - origin
     exact = [Coefficients(float(x), 0.0, float(y), 0.0) for x, y, _ in model]
     again = two_pose_com(exact[0], exact[1], turn, feet, robot.mass)
     missed = np.stack([again.com_a, again.com_b]) - model
     _refuse_other_motion(robot, poses.q, missed, model)
 
+    wrenches = total_wrench(frames.sensor_in_level, poses.wrenches)
+    # both feet together: only their sum is in Eq. (10)–(13)
+    none = FootWrench(*np.zeros((3, 3)))
     lines = [
-        coefficients(*(_foot(poses, to_level, side, row, origin) for side in FEET))
-        for row in range(2)
+        coefficients(FootWrench(-origin, total[:3], total[3:]), none)
+        for total in wrenches
     ]
-    weights = [
-        float(sum(_force(poses, to_level, s, row)[2] for s in FEET)) for row in (0, 1)
-    ]
-    mass = float(np.mean(weights)) / STANDARD_GRAVITY
+    mass = float(wrenches[:, 2].mean()) / STANDARD_GRAVITY
     found = two_pose_com(lines[0], lines[1], turn, feet, mass)
     fitted = (
         estimate_from_poses(
@@ -173,7 +170,7 @@ def com_of_two_rows(poses: MeasuredPoses, notices: tuple[str, ...] = ()) -> TwoR
         .mean[: values.size]
         .reshape(-1, PER_LINK)
     )
-    best = _moments(links, fitted).sum(axis=1) / fitted[:, 0].sum() - origin
+    best = _moments(frames.link_arms, fitted).sum(axis=1) / fitted[:, 0].sum() - origin
     paper = np.stack([found.com_a, found.com_b])
     return TwoRowCom(
         robot,
@@ -228,10 +225,9 @@ def _changes(robot: Robot, q: Array) -> dict[str, float]:
     return dict(zip(degree_names(robot), (second - first).tolist(), strict=True))
 
 
-def _moments(links: Array, values: Array) -> Array:
+def _moments(link_arms: Array, values: Array) -> Array:
     """Return first moments of links in the level frame [kg m], shape (2, nl, 3)."""
-    turned = np.einsum("nlij,lj->nli", links[..., :3, :3], values[:, 1:])
-    return np.asarray(turned + links[..., :3, 3] * values[:, :1])
+    return np.asarray(np.einsum("nlij,lj->nli", link_arms, values))
 
 
 def _refuse_other_motion(robot: Robot, q: Array, missed: Array, model: Array) -> None:
@@ -245,23 +241,6 @@ def _refuse_other_motion(robot: Robot, q: Array, missed: Array, model: Array) ->
         "rows A and B are not one body that leans about the ankles, as Eq. 16–17 need: "
         f"joints change most in {named}; the equations would miss the model's own "
         f"centre of mass by {1e3 * worst:.0f} mm"
-    )
-
-
-def _force(poses: MeasuredPoses, to_level: Array, side: Any, row: int) -> Array:
-    sole = sole_pose(poses.robot, poses.q[row], side)
-    turn = to_level[row, :3, :3] @ sole[:3, :3]
-    return np.asarray(turn @ poses.wrenches[side][row, :3])
-
-
-def _foot(
-    poses: MeasuredPoses, to_level: Array, side: Any, row: int, origin: Array
-) -> FootWrench:
-    sole = to_level[row] @ sole_pose(poses.robot, poses.q[row], side)
-    return FootWrench(
-        sole[:3, 3] - origin,
-        _force(poses, to_level, side, row),
-        sole[:3, :3] @ poses.wrenches[side][row, 3:],
     )
 
 

@@ -42,6 +42,7 @@ from equipoise.identification.statics import (
     WRENCH,
     MeasuredPoses,
     balance_matrix,
+    frames_of,
     link_columns,
     standing_frames,
     wrench_transform,
@@ -179,7 +180,7 @@ def predicted_poses(
     left = np.full(len(q), 0.5)  # where both are in one place
     np.divide(along, apart, out=left, where=apart > 0.0)
     left = np.clip(left, 0.0, 1.0)
-    wrenches = {}
+    wrenches: dict[str, Array] = {}
     for side, fraction in zip(FEET, (left, 1.0 - left), strict=True):
         carried = (fraction[:, None] * total)[..., None]
         transform = wrench_transform(frames.sole_in_level[side])
@@ -194,7 +195,7 @@ def information_rows(
 
     Rows are in units of their noise, columns in those of the prior.
     """
-    frames = standing_frames(poses.robot, poses.q)
+    frames = frames_of(poses)
     tilt = USUAL_LEVEL if noise.level is None else noise.level
     covariance = covariances(frames, poses, noise)
     covariance += Level(tilt, 0.0).covariances(frames, belief.mean)
