@@ -151,7 +151,7 @@ def test_the_paper(say: Say) -> None:
         ((), "ROBOT and LOG are needed"),
         (("mahru-1",), "ROBOT and LOG are needed"),
         (("mahru-1", "no.mcap"), "no.mcap"),
-        (("mahru-1", "--paper"), "--paper takes no robot"),
+        (("mahru-1", "--paper"), "ROBOT and TABLE are needed"),
         (("nobody", "x.csv"), "nobody"),
     ],
 )

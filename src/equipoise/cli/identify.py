@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from equipoise.cli.console import drop_output, make_console, make_table, printable
+from equipoise.cli.console import drop_output, printable
 from equipoise.cli.identified import print_identified
+from equipoise.cli.identified_exports import export_files, write_exports
+from equipoise.cli.identify_paper import print_torques, run_paper
 from equipoise.cli.world_options import command_line
 
 if TYPE_CHECKING:
@@ -39,6 +41,13 @@ class Identify:
 
     force: bool = False
     """Replace what is in that folder already."""
+
+    export: Annotated[
+        tuple[Literal["mjlab", "isaaclab", "json", "mjcf"], ...],
+        tyro.conf.arg(metavar="KIND"),
+    ] = ()
+    """Also write to that folder: ranges for domain randomisation in mjlab or Isaac Lab
+    (Python), the whole posterior (json), the corrected robot as MJCF."""
 
     table: bool = False
     """LOG is a CSV table, each row a pose; 'equipoise poses' writes its joints."""
@@ -82,28 +91,45 @@ class Identify:
     """TOML to use instead of the one beside the robot file."""
 
     paper: bool = False
-    """Repeat the validation of [Muscolo2017]; takes no robot and no log."""
+    """[Muscolo2017]: repeat its validation (without ROBOT and LOG), or take the two
+    rows of a table as its balance poses A and B."""
+
+    known_com: bool = False
+    """With --paper: the table has the total centre of mass of each pose, com_x, com_y,
+    com_z, instead of wrenches."""
+
+    com_frame: Annotated[str | None, tyro.conf.arg(metavar="FRAME")] = None
+    """The robot's frame that they are in; default: the left sole."""
 
     def run(self) -> int:
         """Read, identify, check on held-out poses, write, print."""
         from equipoise.errors import EquipoiseError
 
         if self.paper:
-            return self._run_paper()
+            units = _pairs("--units", self.units)
+            frames = _pairs("--wrench-frame", self.wrench_frame)
+            return run_paper(self, units, frames)
+        if self.known_com or self.com_frame is not None:
+            raise EquipoiseError("--known-com and --com-frame go with --paper")
         if self.robot is None or self.log is None:
             raise EquipoiseError(
                 "ROBOT and LOG are needed: equipoise identify ROBOT LOG"
             )
         from equipoise.identification.identify import identify
         from equipoise.identification.noise import SensorNoise
+        from equipoise.identification.paper.motor_currents import (
+            table_torques,
+            torque_summary,
+        )
         from equipoise.log.folder import check_folder
         from equipoise.robot.load import load
         from equipoise.simulation.summary import versions
 
         robot = load(self.robot, self.settings)
         name = _file_name(robot)
+        files = (*_files(name), *export_files(self.export, name, self.out))
         if self.out is not None:
-            check_folder(self.out, files=_files(name), replace=self.force)
+            check_folder(self.out, files=files, replace=self.force)
         found = identify(
             robot,
             self.log,
@@ -117,8 +143,10 @@ class Identify:
             zeroed=self.zeroed,
         )
         found = replace(found, notices=tuple(map(_in_shell_words, found.notices)))
+        torques = table_torques(found.poses, self.log).checks if self.table else ()
         plain = {
             **found.summary(),
+            **({"joint_torques": torque_summary(torques)} if torques else {}),
             "versions": versions(),
             "command": command_line(),
         }
@@ -126,30 +154,12 @@ class Identify:
             self._write(found, plain, name)
         try:
             print_identified(found)
+            print_torques(torques)
             if self.out is not None:
                 print(f"written: {printable(str(self.out))}", flush=True)
         except BrokenPipeError:  # what was found is kept, and the status
             drop_output()
         return 0 if found.improved else 1
-
-    def _run_paper(self) -> int:
-        from equipoise.errors import EquipoiseError
-        from equipoise.identification.paper.validation import paper_validation
-
-        if self.robot is not None or self.log is not None:
-            raise EquipoiseError("--paper takes no robot and no log")
-        result = paper_validation()
-        console = make_console()
-        table = make_table(
-            "way", "quantity", "paper", "here", numbers=("paper", "here")
-        )
-        for row in result.rows:
-            paper = "–" if row.paper is None else f"{row.paper:.6g}"
-            table.add_row(row.way, row.quantity, paper, f"{row.ours:.10g}")
-        console.print(table)
-        for note in result.notes:
-            console.print(printable(f"note: {note}"), soft_wrap=True)
-        return 0 if result.achieved else 1
 
     def _prior(self, robot: Robot) -> Prior | None:
         """Return what the user believes; None for what the measurements show."""
@@ -205,8 +215,10 @@ class Identify:
                 found.robot.write_mjcf(part / name)
             else:
                 found.robot.write_urdf(part / name)
+            write_exports(found, self.export, part, name)
 
-        write_folder(self.out, write, files=_files(name), replace=self.force)
+        files = (*_files(name), *export_files(self.export, name, self.out))
+        write_folder(self.out, write, files=files, replace=self.force)
 
 
 def _file_name(robot: Robot) -> str:

@@ -121,18 +121,26 @@ def _bounds(robot: Robot, found: Estimate) -> tuple[Array, Array, list[str]]:
     limits: list[float] = []
     owners: list[str] = []
     for at, (name, old) in enumerate(links_with_mass(robot).items()):
-        planes = [[-1.0, 0.0, 0.0, 0.0]]
-        hull = _hull(robot.description.link_by_name[name])
-        if hull is None or np.any(hull[:, :3] @ old.com_in_link > hull[:, 3]):
-            hull = _box(robot, name, old.com_in_link)
-        # n c ≤ d, times the mass: linear in mass and first moment
-        planes += [[-reach, *normal] for *normal, reach in hull.tolist()]
+        planes, most = link_bounds(robot, name, old)
         block = np.zeros((len(planes), len(found.mean)))
         block[:, PER_LINK * at : PER_LINK * at + PER_LINK] = planes
         rows.append(block)
-        limits += [-LEAST_MASS * old.mass] + [0.0] * (len(planes) - 1)
+        limits += most.tolist()
         owners += [name] * len(planes)
     return np.concatenate(rows), np.array(limits), owners
+
+
+def link_bounds(robot: Robot, link: str, old: Inertial) -> tuple[Array, Array]:
+    """Return A and b of A (m, m c) ≤ b, shape (k, 4) and (k,); the mass is first."""
+    planes = [[-1.0, 0.0, 0.0, 0.0]]
+    hull = _hull(robot.description.link_by_name[link])
+    if hull is None or np.any(hull[:, :3] @ old.com_in_link > hull[:, 3]):
+        hull = _box(robot, link, old.com_in_link)
+    # n c ≤ d, times the mass: linear in mass and first moment
+    planes += [[-reach, *normal] for *normal, reach in hull.tolist()]
+    limits = np.zeros(len(planes))
+    limits[0] = -LEAST_MASS * old.mass
+    return np.array(planes), limits
 
 
 def _box(robot: Robot, link: str, com_in_link: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from equipoise.identification.estimate import (
 )
 from equipoise.identification.evidence import Level, Offsets
 from equipoise.identification.held_out import FEWEST_STRETCHES, HeldOut
+from equipoise.identification.posterior import INERTIA_STD, sample_robots
+from equipoise.identification.randomisation_files import export_text
 from equipoise.identification.statics import (
     PER_LINK,
     PER_SENSOR,
@@ -28,6 +31,7 @@ from equipoise.identification.statics import (
 from equipoise.kinematics.frames import frame_pose
 from equipoise.notebook import html_table
 from equipoise.robot.model import Robot
+from equipoise.simulation.variation import Variation
 
 # 95 % of a normal distribution lie within so many standard deviations.
 WIDTH_95 = 1.959964
@@ -244,6 +248,22 @@ class Identified:
         if held.weight_reduction.matters:
             return "the weight's error may be that of the sensors"
         return "the file is not better in stretches that were left out"
+
+    def sample(
+        self, count: int, seed: int = 0, inertia_std: float = INERTIA_STD
+    ) -> Variation:
+        """Return robots that the measurements leave possible, as ``Fleet`` takes them.
+
+        See :func:`~equipoise.identification.posterior.sample_robots`.
+        """
+        return sample_robots(self, count, seed, inertia_std)
+
+    def export(self, kind: str, *, robot_file: Path | str | None = None) -> str:
+        """Return ranges for domain randomisation, or all of the posterior as JSON.
+
+        See :func:`~equipoise.identification.randomisation_files.export_text`.
+        """
+        return export_text(self, kind, robot_file=robot_file)
 
     def summary(self) -> dict[str, Any]:
         """Return the results as plain data, for ``summary.json``."""

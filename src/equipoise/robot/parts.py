@@ -106,6 +106,9 @@ class Actuator:
         lower: Lower position limit [rad or m].
         upper: Upper position limit [rad or m].
         command: What it is told.
+        torque_constant: Torque of the motor for its current [Nm/A]; None if not given.
+        gear_ratio: Turns of the motor for one of the joint; negative if it turns
+            against the joint.
         origins: Source of each parameter, by its name. A limit that is not given
             is infinite, an inertia or friction that is not given is zero, and it is
             told positions.
@@ -121,3 +124,5 @@ class Actuator:
     upper: float
     command: JointCommand
     origins: Mapping[str, str]
+    torque_constant: float | None = None
+    gear_ratio: float = 1.0

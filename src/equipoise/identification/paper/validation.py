@@ -186,7 +186,7 @@ def standing_statics(
     places = [sole_pose(robot, q, side)[:3, 3] for side in FEET]
     jacobian = np.vstack(
         [
-            _sole_jacobian(robot, q, side, at)
+            sole_jacobian(robot, q, side, at)
             for side, at in zip(FEET, places, strict=True)
         ]
     )
@@ -202,7 +202,7 @@ def standing_statics(
     )
 
 
-def _sole_jacobian(robot: Robot, q: Array, side: Side, at: Array) -> Array:
+def sole_jacobian(robot: Robot, q: Array, side: Side, at: Array) -> Array:
     """Return the Jacobian of a sole's origin, linear first, world axes, (6, nv)."""
     link = robot.soles[side].link
     jacobian: Array = np.array(frame_jacobian(robot, q, link), np.float64)

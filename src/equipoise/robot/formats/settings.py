@@ -43,6 +43,7 @@ ACTUATOR_KEYS = (
     *("rotor_inertia", "viscous_friction", "coulomb_friction"),
     *("effort_limit", "velocity_limit"),
 )
+MOTOR_KEYS = ("torque_constant", "gear_ratio")
 
 
 @dataclass(frozen=True)
@@ -213,10 +214,14 @@ def _actuators(table: Table, source: str) -> tuple[JointSettings, ...]:
     parameters = {}
     for joint in table.values:
         own = table.table(joint)
-        own.check_keys(*ACTUATOR_KEYS, "command")
+        own.check_keys(*ACTUATOR_KEYS, *MOTOR_KEYS, "command")
         given: dict[str, float | str] = {
-            key: own.not_negative(key) for key in own.values if key != "command"
+            key: own.number(key) if key == "gear_ratio" else own.not_negative(key)
+            for key in own.values
+            if key != "command"
         }
+        if given.get("gear_ratio") == 0.0:
+            raise own.error("'gear_ratio' must not be zero")
         if "command" in own:
             given["command"] = own.choice("command", JOINT_COMMANDS)
         parameters[joint] = given

@@ -242,6 +242,10 @@ def to_settings_toml(robot: Robot) -> str:
         lines += ["", f"[actuators.{_key(actuator.joint)}]"]
         parameters = {key: float(getattr(actuator, key)) for key in ACTUATOR_KEYS}
         lines += [f"{k} = {v!r}" for k, v in parameters.items() if math.isfinite(v)]
+        if actuator.torque_constant is not None:
+            lines.append(f"torque_constant = {float(actuator.torque_constant)!r}")
+        if actuator.gear_ratio != 1.0:
+            lines.append(f"gear_ratio = {float(actuator.gear_ratio)!r}")
         if actuator.origins["command"] != NOT_GIVEN:
             lines.append(f'command = "{actuator.command}"')
     text = "\n".join(lines) + "\n"
