@@ -17,7 +17,7 @@ from equipoise.identification.statics import FEET, MeasuredPoses, standing_frame
 from equipoise.kinematics.com import com
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
-FILES = ["identified.urdf", "report.html", "summary.json"]
+FILES = ["identified.urdf", "report.html", "rows.csv", "summary.json"]
 
 
 def write_table(path: Path, poses: MeasuredPoses, **changes: object) -> Path:

@@ -15,6 +15,7 @@ from equipoise.identification.estimate import (
     link_com_deviations,
     observed_links,
 )
+from equipoise.identification.measuring.log_rows import LogRows
 from equipoise.identification.noise import Level
 from equipoise.identification.statics import (
     PER_LINK,
@@ -135,6 +136,7 @@ class Identified:
         held_out: Errors in poses that were left out.
         links_at_bounds: Links whose parameters lie at a physical bound.
         notices: Corrections, assumptions and anomalies, a sentence each.
+        log_rows: Rows of the log in order, used or left out, with the reason.
     """
 
     original: Robot
@@ -147,6 +149,7 @@ class Identified:
     held_out: HeldOut
     links_at_bounds: tuple[str, ...]
     notices: tuple[str, ...]
+    log_rows: tuple[LogRows, ...] = ()
 
     def __repr__(self) -> str:
         """Return a line: which robot, from how many poses, whether it is better."""

@@ -13,11 +13,12 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import Consistent, consistent, new_inertials
 from equipoise.identification.estimate import Estimate, estimate, identifiability
 from equipoise.identification.identified import HeldOut, Identified, Reduction, rms
+from equipoise.identification.measuring.attitude import Up
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,
-    read_pose_table,
 )
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.noise import (
     LEVEL_SOLES,
     Level,
@@ -70,6 +71,9 @@ def identify(
     table: bool = False,
     units: Mapping[str, str] | None = None,
     wrench_frames: Mapping[str, str] | None = None,
+    plate_at: Mapping[str, Sequence[float]] | None = None,
+    up: Up | None = None,
+    moving: bool = False,
     free_mass: bool = False,
     noise: SensorNoise | None = None,
     level: float | None = None,
@@ -87,6 +91,13 @@ def identify(
         units: Units of the log where they are not SI, as ``{"angle": "deg"}``.
         wrench_frames: Frames of wrenches, by topic or column name, where the log's own
             are wrong or missing.
+        plate_at: Position [m] and yaw [rad] of force plates in the world of the base's
+            pose, by topic or column name, or by ``""`` for a single plate.
+        up: ``"soles"`` or ``"base"``: up is the mean of the soles' normals, or the
+            base's measured attitude. The default is the soles', and the base's on force
+            plates.
+        moving: Whether slow motion is used as well as standing poses; it is anyhow
+            where these are too few.
         free_mass: Whether the robot may weigh much more or less than its model.
         noise: Standard deviations of the sensors; estimated from the log by default.
         level: Standard deviation of the soles' tilt against the level [rad]; estimated
@@ -99,7 +110,9 @@ def identify(
         EquipoiseError: If the log does not fit the robot, or is not sufficient.
     """
     if isinstance(log, Run):
-        extracted = measured_poses_of_run(log, free_mass=free_mass)
+        extracted = measured_poses_of_run(
+            log, up=up, moving=moving, free_mass=free_mass
+        )
     else:
         extracted = measured_poses(
             robot,
@@ -107,16 +120,20 @@ def identify(
             table=table,
             units=units,
             wrench_frames=wrench_frames,
+            plate_at=plate_at,
+            up=up,
+            moving=moving,
             free_mass=free_mass,
         )
     noise = noise or extracted.noise
-    return identify_poses(
+    found = identify_poses(
         extracted.poses,
         noise=noise if level is None else replace(noise, level=level),
         prior=prior,
         seed=seed,
         notices=extracted.notices,
     )
+    return replace(found, log_rows=extracted.rows)
 
 
 @one_thread

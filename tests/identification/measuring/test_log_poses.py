@@ -20,9 +20,8 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,
-    read_pose_table,
 )
-from equipoise.identification.measuring.stretches import Stillness
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.statics import FEET
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.recording import StaticFrame
@@ -243,12 +242,16 @@ def test_one_foot_lifted(humanoid, made):
     assert "never stands still on both feet: 0.00 s to" in text
 
 
-def test_always_moving(humanoid, made):
-    """A robot that never stands still is refused with the limit."""
-    text = refused(
-        humanoid, made.recording, stillness=Stillness(speed=0.003, duration_s=9.0)
-    )
-    assert "never slower than 3.0 mm/s for 9 s" in text
+def test_always_fast(humanoid, made):
+    """A robot that neither stands still nor moves slowly is refused with the limits."""
+    fast = replace(made.recording, time=0.02 * made.recording.time)
+    hasty = {
+        name: own._replace(time=0.02 * own.time)
+        for name, own in made.recording.wrenches.items()
+    }
+    text = refused(humanoid, replace(fast, wrenches=hasty))
+    assert "never slower than" in text
+    assert "nor does it move on both feet at less than" in text
 
 
 def test_missing_leg_joint(humanoid, made):

@@ -17,11 +17,11 @@ from equipoise.identification.measuring.balance_series import (
     sliding,
     sole_views,
 )
+from equipoise.identification.measuring.correlation import correlation_length
 from equipoise.identification.measuring.log_poses import measured_poses
 from equipoise.identification.measuring.stretches import (
     Stillness,
     Stretch,
-    correlation_length,
     encoder_step,
     scatter,
 )

@@ -6,7 +6,8 @@ And the delay of the one against the other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
+from equipoise.identification.measuring.correlation import correlation_length
 from equipoise.identification.statics import (
     FEET,
     centre_of_pressure,
@@ -24,7 +26,9 @@ from equipoise.identification.statics import (
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
+from equipoise.log.recordings.leg_odometry import to_transforms
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import BASE_Q
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -55,24 +59,38 @@ class SoleViews:
         com_in_sole: The same in each sole's frame [m], by side, shape (n, 3).
         sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
         tilt: Angle between the soles' normals [rad], shape (n,).
+        base_in_level: Transforms from the robot's root to the level frame, (n, 4, 4).
     """
 
     com_in_level: Array
     com_in_sole: Mapping[Side, Array]
     sole_in_level: Mapping[Side, Array]
     tilt: Array
+    base_in_level: Array
 
 
-def sole_views(robot: Robot, q: Array) -> SoleViews:
-    """Return rows of a log, shape (n, nq), as seen from the robot's two soles."""
+def sole_views(robot: Robot, q: Array, up_in_base: Array | None = None) -> SoleViews:
+    """Return rows of a log as seen from the robot's two soles.
+
+    Args:
+        robot: The robot.
+        q: Configurations, at any pose of the base, shape (n, nq).
+        up_in_base: Direction against gravity in the base's axes, shape (n, 3); that of
+            the soles' normals if None.
+    """
     centre = np.asarray(com(robot, q), dtype=np.float64)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
-    inverse = np.linalg.inv(level_frames(soles["left"], soles["right"]))
+    base = to_transforms(q[:, :BASE_Q])
+    up = None
+    if up_in_base is not None:
+        up = np.einsum("nij,nj->ni", base[:, :3, :3], up_in_base)
+    inverse = np.linalg.inv(level_frames(soles["left"], soles["right"], up))
     return SoleViews(
         _moved(inverse, centre),
         {side: _moved(np.linalg.inv(pose), centre) for side, pose in soles.items()},
         {side: inverse @ pose for side, pose in soles.items()},
         sole_tilt(soles),
+        inverse @ base,
     )
 
 
@@ -86,8 +104,14 @@ class BalanceSeries:
         time: Increasing [s], shape (n,).
         positions: Joint positions [rad or m], shape (n, nj).
         views: Its rows as seen from the soles.
-        wrenches: Wrench of the ground on each foot, about and in the sole's frame
-            [N, Nm], shape (n, 6).
+        wrenches: Wrench of the ground by sensor, about and in its frame [N, Nm], shape
+            (n, 6). Sensors called left and right are at the soles, all others are in
+            ``plates``.
+        plates: Transforms from force plates to the base, by sensor, shape (n, 4, 4).
+        missing_std: Standard deviations of what sensors do not measure, by sensor,
+            shape (n, 6) [N, Nm].
+        up_in_base: Direction against gravity in the base's axes where it is that of
+            ``views``, shape (n, 3); None: the soles' normals.
     """
 
     source: Path | str
@@ -95,7 +119,26 @@ class BalanceSeries:
     time: Array
     positions: Array
     views: SoleViews
-    wrenches: Mapping[Side, Array]
+    wrenches: Mapping[str, Array]
+    plates: Mapping[str, Array] = field(default_factory=dict)
+    missing_std: Mapping[str, Array] = field(default_factory=dict)
+    up_in_base: Array | None = None
+
+    @cached_property
+    def sensor_in_level(self) -> dict[str, Array]:
+        """Transforms from sensor to level frame, by sensor, shape (n, 4, 4)."""
+        views = self.views
+        return {
+            name: views.base_in_level @ self.plates[name]
+            if name in self.plates
+            else views.sole_in_level["left" if name == "left" else "right"]
+            for name in self.wrenches
+        }
+
+    @cached_property
+    def total(self) -> Array:
+        """Sum of all wrenches in the level frame [N, Nm], shape (n, 6)."""
+        return total_wrench(self.sensor_in_level, self.wrenches)
 
 
 def _moved(transform: Floats, points: Array) -> Array:
@@ -104,14 +147,21 @@ def _moved(transform: Floats, points: Array) -> Array:
 
 
 class Sliding(NamedTuple):
-    """Mean and slope [1/s] around each row, (n, k); slope zero where a row is alone."""
+    """Lines through the rows around each row, shape (n, k) each.
+
+    Attributes:
+        mean: Mean of these rows.
+        slope: Slope of the best line [1/s]; zero where a row is alone.
+        line: Value of that line at the row itself: right where a window is not centred.
+    """
 
     mean: Array
     slope: Array
+    line: Array
 
 
 def sliding(time: Array, values: Array, window_s: float) -> Sliding:
-    """Return mean and slope of the rows within half a window of each row.
+    """Return mean, slope and line of the rows within half a window of each row.
 
     Noise and steps of encoders are averaged out without a lag; rows may have any
     spacing.
@@ -138,7 +188,8 @@ def sliding(time: Array, values: Array, window_s: float) -> Sliding:
     lean = count * within(since * centred) - sum_t * sum_x
     alone = spread <= 1e-12 * count**2 * window_s**2
     slope = np.where(alone, 0.0, lean / np.where(alone, 1.0, spread))
-    return Sliding(sum_x / count + middle, slope)
+    mean = sum_x / count + middle
+    return Sliding(mean, slope, mean + slope * (since - sum_t / count))
 
 
 def runs(changes: NDArray[np.bool_]) -> tuple[Rows, Rows]:
@@ -168,24 +219,30 @@ def time_offset(log: BalanceSeries) -> float | None:
     centre = sliding(time, once.mean, SMOOTHING).mean[rows]
     expected = centre[:, :2] - acceleration * centre[:, 2:] / STANDARD_GRAVITY
     expected = _centred(expected, segment)
-    soles = {side: views.sole_in_level[side][rows] for side in FEET}
+    places = {name: own[rows] for name, own in log.sensor_in_level.items()}
     smooth = {}
-    for side in FEET:
-        half = sliding(time, log.wrenches[side], SMOOTHING).mean
-        smooth[side] = sliding(time, half, SMOOTHING).mean
+    for name, own in log.wrenches.items():
+        half = sliding(time, own, SMOOTHING).mean
+        smooth[name] = sliding(time, half, SMOOTHING).mean
     offsets = np.arange(-MOST_OFFSET, MOST_OFFSET + 0.5 * STEP, STEP)
-    scores = np.array(
-        [
-            _correlation(soles, smooth, time, time[rows] + late, expected, segment)
-            for late in offsets
-        ]
-    )
+
+    def shifted(late: float) -> Array:
+        return _pressure(places, smooth, time, time[rows] + late, segment)
+
+    scores = np.array([_correlation(shifted(late), expected) for late in offsets])
     best = int(np.argmax(scores))
     if scores[best] < LEAST_CORRELATION or best in (0, len(offsets) - 1):
         return None
     misfit = 1.0 - scores**2
     at_zero = misfit[int(np.argmin(np.abs(offsets)))]
-    independent = len(rows) * float(np.median(np.diff(time))) / SMOOTHING
+    # what the model's errors leave is no noise: it counts as often as it changes
+    rest = shifted(float(offsets[best])) - expected
+    lengths = [
+        correlation_length([rest[segment == at, axis] for at in range(segment[-1] + 1)])
+        for axis in range(2)
+    ]
+    once_in = max(SMOOTHING / float(np.median(np.diff(time))), *lengths)
+    independent = len(rows) / once_in
     if (at_zero / max(misfit[best], 1e-12) - 1.0) * independent < LEAST_GAIN:
         return 0.0
     before, peak, after = scores[best - 1 : best + 2]
@@ -212,23 +269,23 @@ def _moving(time: Array, views: SoleViews) -> tuple[Rows, Rows]:
     return rows, np.unique(number[rows], return_inverse=True)[1]
 
 
-def _correlation(
-    sole_in_level: Mapping[Side, Array],
-    wrenches: Mapping[Side, Array],
+def _pressure(
+    sensor_in_level: Mapping[str, Array],
+    wrenches: Mapping[str, Array],
     time: Array,
     taken_at: Array,
-    expected: Array,
     segment: Rows,
-) -> float:
-    """Return the correlation of the expected with the shifted measured pressure."""
+) -> Array:
+    """Return the centre of pressure of shifted wrenches, less its segments' means."""
     shifted = {
-        side: np.stack(
-            [np.interp(taken_at, time, column) for column in wrenches[side].T], axis=1
-        )
-        for side in FEET
+        name: np.stack([np.interp(taken_at, time, column) for column in own.T], axis=1)
+        for name, own in wrenches.items()
     }
-    pressure = centre_of_pressure(total_wrench(sole_in_level, shifted))
-    pressure = _centred(pressure, segment)
+    pressure = centre_of_pressure(total_wrench(sensor_in_level, shifted))
+    return _centred(pressure, segment)
+
+
+def _correlation(pressure: Array, expected: Array) -> float:
     size = float(np.sqrt(np.sum(pressure**2) * np.sum(expected**2)))
     return float(np.sum(pressure * expected)) / size if size > 0.0 else 0.0
 

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
-from equipoise.identification.measuring.balance_series import SoleViews, runs
+from equipoise.identification.measuring.balance_series import (
+    BalanceSeries,
+    SoleViews,
+    runs,
+)
 from equipoise.identification.statics import FEET, centre_of_pressure
 from equipoise.log.recordings.match_to_robot import degrees_reason, slides
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
-from equipoise.robot.anatomy.geometry import signed_distance
+from equipoise.robot.anatomy.geometry import convex_hull, signed_distance
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names
 from equipoise.robot.model import Robot
@@ -115,11 +119,18 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
         for name, values in recording.joints.items()
     }
     scale = np.repeat([factor["force"], factor["torque"]], 3)
+    # torques by a centre of pressure are a length times a force
+    by_pressure = np.repeat([factor["force"], factor["force"] * factor["length"]], 3)
     wrenches = {
-        name: MeasuredWrench(own.frame, own.time, own.values * scale)
+        name: own._replace(
+            values=own.values * (by_pressure if own.by_pressure else scale)
+        )
         for name, own in recording.wrenches.items()
     }
-    found = replace(recording, joints=joints, wrenches=wrenches)
+    base = recording.base_pose
+    if base is not None:
+        base = base * np.append([factor["length"]] * 3, [1.0] * 4)
+    found = replace(recording, joints=joints, wrenches=wrenches, base_pose=base)
     _check_joint_units(found, robot, units)
     return found
 
@@ -133,34 +144,33 @@ def base_notice(recording: Recording, robot: Robot) -> str | None:
         return None
     return (
         f"the base is {height:.0f} m up by '{recording.base_source}', which looks like "
-        "millimetres; it is not used here"
+        "millimetres (units={'length': 'mm'}); its position is not used here"
     )
 
 
-def check_alive(
-    source: Path | str, robot: Robot, wrenches: Mapping[Side, Array]
-) -> None:
-    """Refuse a log in which a foot's sensor shows nothing, naming the foot."""
-    weight = robot.mass * STANDARD_GRAVITY
-    for side in FEET:
-        if np.abs(wrenches[side][:, :3]).max() < DEAD * weight:
+def check_alive(log: BalanceSeries) -> None:
+    """Refuse a log in which a foot's sensor, or all plates, show nothing."""
+    weight = log.robot.mass * STANDARD_GRAVITY
+    largest = {
+        name: float(np.abs(own[:, :3]).max()) for name, own in log.wrenches.items()
+    }
+    for name, force in largest.items():
+        if force < DEAD * weight and name not in log.plates:
             raise EquipoiseError(
-                f"{source}: the wrench of the {side} foot is zero all the time: both "
-                "feet must be measured"
+                f"{log.source}: the wrench of the {name} foot is zero all the time: "
+                "both feet must be measured"
             )
+    if max(largest.values()) < DEAD * weight:
+        raise EquipoiseError(f"{log.source}: the force plates show zero all the time")
 
 
 def check_wrenches(
-    source: Path | str,
-    robot: Robot,
-    wrenches: Mapping[Side, Array],
-    *,
-    free_mass: bool = False,
+    log: BalanceSeries, rows: NDArray[np.bool_], *, free_mass: bool = False
 ) -> tuple[str, ...]:
     """Refuse wrenches that cannot be the ground's on standing feet.
 
-    ``wrenches`` are those while the robot stands still, about and in the soles' frames
-    [N, Nm], shape (n, 6); with ``free_mass`` it may have any weight.
+    ``rows`` are those in which the robot stands still, shape (n,); with ``free_mass``
+    it may have any weight.
 
     Returns:
         Suspicious, but possible values, a sentence each.
@@ -168,10 +178,17 @@ def check_wrenches(
     Raises:
         EquipoiseError: With the measured and the expected value, and what to do.
     """
+    source, robot = log.source, log.robot
     weight = robot.mass * STANDARD_GRAVITY
-    for side in FEET:
-        _check_direction(source, side, wrenches[side], weight)
-    total = float(np.median(sum(wrenches[side][:, 2] for side in FEET)))
+    feet: dict[Side, Array] = {
+        side: log.wrenches[side][rows] for side in FEET if side in log.wrenches
+    }
+    for side, own in feet.items():
+        _check_direction(source, side, own, weight)
+    vertical = log.total[rows, 2]
+    if feet:
+        vertical = np.sum([own[:, 2] for own in feet.values()], axis=0)
+    total = float(np.median(vertical))
     if not free_mass:
         _check_weight(source, robot, total, weight)
     elif total <= 0.0:
@@ -179,9 +196,11 @@ def check_wrenches(
             f"{source}: the feet's F_z sum to {total:.1f} N: the robot would weigh "
             "less than nothing"
         )
-    for side in FEET:
-        _check_pressure(source, robot, side, wrenches[side])
-    lateral = sum(np.median(wrenches[side], axis=0)[:2] for side in FEET)
+    for side, own in feet.items():
+        _check_pressure(source, robot, side, own)
+    if log.plates:
+        _check_pressure_of_plates(log, rows)
+    lateral = np.median(log.total[rows, :2], axis=0)
     fraction = float(np.linalg.norm(lateral)) / total
     if fraction > MUCH_LATERAL:
         return (
@@ -189,6 +208,33 @@ def check_wrenches(
             "weight: the sensors have offsets",
         )
     return ()
+
+
+def _check_pressure_of_plates(log: BalanceSeries, rows: NDArray[np.bool_]) -> None:
+    """Refuse plates whose centre of pressure is not between the feet."""
+    point = np.median(centre_of_pressure(log.total[rows]), axis=0)
+    corners = []
+    for side, pose in log.views.sole_in_level.items():
+        flat = log.robot.soles[side].polygon_in_sole
+        turn, place = pose[rows, :2, :2].mean(axis=0), pose[rows, :2, 3].mean(axis=0)
+        corners.append(flat @ turn.T + place)
+    hull = convex_hull(np.concatenate(corners))
+    outside = -float(signed_distance(hull, point))
+    longest = max(*log.robot.soles["left"].size, SHORTEST_SOLE * log.robot.longest_limb)
+    if outside <= longest:
+        return
+    text = (
+        f"{log.source}: the force plates' centre of pressure is {outside:.3g} m beside "
+        "the feet"
+    )
+    if outside > FAR_LIMBS * log.robot.longest_limb:
+        raise EquipoiseError(
+            f"{text}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
+        )
+    raise EquipoiseError(
+        f"{text}: where the plate is in the world of the base's pose is needed: "
+        "plate_at=(x, y, z, yaw)"
+    )
 
 
 def _unit_hint(kind: str, unit: str) -> str:
@@ -303,7 +349,7 @@ def finite_wrenches(recording: Recording, notices: list[str]) -> Recording:
             raise EquipoiseError(f"{recording.source}: {text}")
         if lost:
             notices.append(f"{text} and are left out")
-        wrenches[name] = MeasuredWrench(own.frame, own.time[good], own.values[good])
+        wrenches[name] = own._replace(time=own.time[good], values=own.values[good])
     return replace(recording, wrenches=wrenches)
 
 
