@@ -17,14 +17,18 @@ from identification.ground_logs import (
     true_robot,
 )
 from identification.true_robots import PRIOR, random_poses
+from scipy.spatial.transform import Rotation
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.measuring.log_poses import measured_poses
+from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import FEET, equations, frames_of, links_with_mass
 from equipoise.kinematics.stance import sole_pose
-from equipoise.log.recordings.recording import StaticFrame
+from equipoise.log.open_run import read_recording
+from equipoise.log.recordings.recording import MeasuredImu, StaticFrame
+from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
 # Sensors that were zeroed without load.
 ZEROED = replace(PRIOR, torque_std=0.1, lateral_force_std=1.0, vertical_force_std=0.2)
@@ -76,9 +80,9 @@ def on_plates(model, stood, places, shares=None, turn=None):
     return log_of(model, time, q, wrenches, base_pose=q[:, :7], base_source="/mocap")
 
 
-def identified(found):
+def identified(found, prior=ZEROED):
     """Return the robot that poses identify."""
-    return identify_poses(found.poses, noise=found.noise, prior=ZEROED).robot
+    return identify_poses(found.poses, noise=found.noise, prior=prior).robot
 
 
 def test_one_plate_under_both_feet(model, truth, stood, new_poses):
@@ -228,3 +232,107 @@ def test_standing_poses_come_first(model, truth, stood):
     assert found.poses.momentum_rate is None
     assert len(found.used) == 12
     assert sum(own.end - own.first for own in found.rows) == len(time)
+
+
+def with_feet(model, stood, total, **more):
+    """Return a log of sensors at the soles."""
+    time, q, _ = stood
+    feet = {f"{s[0]}_sole": own for s, own in on_feet(model, q, total).items()}
+    return log_of(model, time, q, feet, **more)
+
+
+def tilted(truth, q, turn):
+    """Return the ground's wrench where gravity is turned, about the world's origin."""
+    centre = np.asarray(eq.com(truth, q), np.float64)
+    force = np.tile(turn @ [0.0, 0.0, truth.mass * 9.80665], (len(q), 1))
+    return np.hstack([force, np.cross(centre, force)])
+
+
+@pytest.mark.parametrize("by", ["orientation", "accelerometer", "base"])
+def test_measured_up_on_a_floor_that_slopes(model, truth, stood, new_poses, by):
+    """On a floor of 2° an IMU or the base's attitude says where up is, to 2 mm."""
+    time, q, _ = stood
+    slope = Rotation.from_euler("xy", [0.0, np.deg2rad(2.0)]).as_matrix()
+    base = Rotation.from_quat(q[:, 3:7]).as_matrix()
+    up_in_base = np.einsum("nji,j->ni", base, slope[:, 2])
+    log = with_feet(model, stood, tilted(truth, q, slope))
+    root = model.description.root
+    if by == "base":
+        turned = Rotation.from_matrix(slope.T @ base).as_quat()
+        log = replace(
+            log, base_pose=np.hstack([q[:, :3], turned]), base_source="/mocap"
+        )
+    else:
+        up = up_in_base if by == "orientation" else None
+        log = replace(log, imu=MeasuredImu(root, time, up, 9.81 * up_in_base))
+    found = measured_poses(model, log, up="base")
+    np.testing.assert_allclose(
+        np.einsum("ni,ni->n", found.poses.up_in_base, up_in_base[::150]), 1.0, atol=1e-6
+    )
+    assert any("2.0° away (median)" in text for text in found.notices)
+    # without zeroed lateral forces a slope looks like their offset
+    prior = replace(ZEROED, lateral_force_std=30.0)
+    assert com_error(identified(found, prior), truth, new_poses) < 2e-3
+    blind = measured_poses(model, log)
+    assert blind.poses.up_in_base is None
+    assert com_error(identified(blind, prior), truth, new_poses) > 4e-3
+
+
+def test_up_without_an_attitude(model, stood):
+    """Who wants the base's attitude must have measured it."""
+    log = with_feet(model, stood, stood[2])
+    assert "up='base' needs an attitude" in refused(model, log, up="base")
+
+
+def write_log(path, model, stood, columns):
+    """Write joints and columns of numbers as a CSV log."""
+    time, q, _ = stood
+    joints = joint_positions(model, q)
+    names = ["time", *degree_names(model), *columns]
+    rows = np.column_stack([time, joints, *columns.values()])
+    np.savetxt(path, rows, delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+def test_insoles(model, truth, stood, new_poses, tmp_path):
+    """Vertical force and centre of pressure of each foot give the CoM to 2 mm."""
+    _, q, total = stood
+    columns = {}
+    for side, own in on_feet(model, q, total).items():
+        columns[f"{side}_insole.fz"] = own[:, 2]
+        columns[f"{side}_insole.cop_x"] = -1e3 * own[:, 4] / own[:, 2]
+        columns[f"{side}_insole.cop_y"] = 1e3 * own[:, 3] / own[:, 2]
+    log = read_recording(write_log(tmp_path / "log.csv", model, stood, columns))
+    found = measured_poses(model, log, units={"length": "mm"})
+    assert any("vertical force and centre of pressure" in t for t in found.notices)
+    missing = found.poses.missing_std["left"]
+    assert np.all(missing[:, [0, 1, 5]] > 0.0)
+    assert not np.any(missing[:, 2:5])
+    robot = identified(replace(found, noise=SensorNoise(level=found.noise.level)))
+    assert com_error(robot, truth, new_poses) < 2e-3
+
+
+def test_vertical_forces_only(model, truth, stood, tmp_path):
+    """Feet that give F_z only are named for what they are; intervals stay wide."""
+    _, q, total = stood
+    columns = {f"{s}.fz": w[:, 2] for s, w in on_feet(model, q, total).items()}
+    log = read_recording(write_log(tmp_path / "log.csv", model, stood, columns))
+    found = measured_poses(model, log)
+    assert any("gives the vertical force only" in text for text in found.notices)
+    length = model.soles["left"].size[0]
+    load = found.poses.wrenches["left"][:, 2]
+    shared = np.sqrt(len(found.poses))
+    np.testing.assert_allclose(
+        found.poses.missing_std["left"][:, 4], shared * load * length / np.sqrt(12.0)
+    )
+    told = identify_poses(found.poses, noise=SensorNoise(), prior=ZEROED)
+    assert told.mass == pytest.approx(truth.mass, rel=5e-3)
+    assert not told.improved
+
+
+def test_a_force_without_its_vertical_part(model, stood, tmp_path):
+    """Columns without fz are no wrench, and the line says what there is."""
+    columns = {f"{side}.fx": stood[0] for side in FEET}
+    log = read_recording(write_log(tmp_path / "log.csv", model, stood, columns))
+    assert any("without fz they are no wrench" in text for text in log.notices)
+    assert "its wrenches are: none" in refused(model, log)

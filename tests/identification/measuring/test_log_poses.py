@@ -526,7 +526,9 @@ def test_run_with_sensors(humanoid, made, at, tmp_path):
         np.testing.assert_array_equal(read.poses.wrenches[side], own)
     assert read.noise == direct.noise
     assert read.notices == direct.notices
-    assert len(read.notices) == (2 if at == "ankle" else 0)
+    said = [text for text in read.notices if "the foot's weight" in text]
+    assert len(said) == (2 if at == "ankle" else 0)
+    assert "orientation of IMU 'imu'" in read.notices[-1]
 
 
 def test_identify_run_with_sensors(humanoid, tmp_path):

@@ -38,7 +38,7 @@ class MeasuredUp(NamedTuple):
 
 
 def measured_up(
-    recording: Recording, robot: Robot, q_at_origin: Array
+    recording: Recording, robot: Robot, q_at_origin: Array, notices: list[str]
 ) -> MeasuredUp | None:
     """Return the vertical by the base's pose, else by an IMU; None without either.
 
@@ -49,6 +49,7 @@ def measured_up(
         recording: The log.
         robot: The robot.
         q_at_origin: Configurations with the root at the origin, shape (n, nq).
+        notices: Receives why an IMU is not used.
     """
     poses = root_poses(recording, robot, q_at_origin, [])
     if poses is not None:
@@ -59,6 +60,7 @@ def measured_up(
         return None
     placed = placed_frame(recording, robot, imu.frame)
     if placed is None:
+        notices.append(f"the IMU is not used: {robot.name} has no frame '{imu.frame}'")
         return None
     own, source = imu.up, f"the orientation of IMU '{imu.frame}'"
     if own is None:

@@ -44,7 +44,7 @@ from equipoise.identification.measuring.stretches import (
     scatter,
     still_rows,
 )
-from equipoise.identification.noise import SensorNoise
+from equipoise.identification.noise import USUAL_LEVEL, SensorNoise
 from equipoise.identification.statics import FEET, MOST_TILT, MeasuredPoses
 from equipoise.log.recordings.match_to_robot import matched_positions
 from equipoise.log.recordings.recording import Recording
@@ -151,7 +151,7 @@ def measured_poses(
     )
     calm = np.ones(len(q), dtype=np.bool_) if table else still_rows(log, stillness)
     vertical = chosen_up(
-        measured_up(recording, robot, q),
+        measured_up(recording, robot, q, notices),
         views,
         calm,
         up,
@@ -281,7 +281,7 @@ def _of_log(
         poses = replace(poses, stretch=slow.run, momentum_rate=rate)
     return ExtractedPoses(
         poses,
-        spread.noise,
+        _with_level(spread.noise, poses),
         tuple(notices),
         pieces,
         late,
@@ -349,7 +349,19 @@ def _of_table(
         LogRows(own.first, own.end, own.start_s, own.end_s, at, "pose of the table")
         for at, own in enumerate(pieces)
     )
-    return ExtractedPoses(poses, SensorNoise(), tuple(notices), rows=rows)
+    noise = _with_level(SensorNoise(), poses)
+    return ExtractedPoses(poses, noise, tuple(notices), rows=rows)
+
+
+def _with_level(noise: SensorNoise, poses: MeasuredPoses) -> SensorNoise:
+    """Return the noise with a usual level of the soles where no lateral force shows it.
+
+    That is where no sensor measures lateral forces.
+    """
+    blind = [np.any(own[:, :2]) for own in poses.missing_std.values()]
+    if len(blind) == len(poses.sensors) and all(blind):
+        return replace(noise, level=USUAL_LEVEL)
+    return noise
 
 
 def _with_frames(

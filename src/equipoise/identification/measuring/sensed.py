@@ -154,7 +154,7 @@ def _say_missing(
     if all(all(own.measured[2:5]) for own in partial.values()):
         notices.append(
             f"{names} gives vertical force and centre of pressure: lateral forces are "
-            "not measured, so that soles are taken to be level"
+            "not measured, so that the floor is taken to be level to 1 mrad"
         )
         return
     length, width = robot.soles["left"].size

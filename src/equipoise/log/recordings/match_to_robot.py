@@ -259,7 +259,7 @@ def foot_sensors(
             found[side] = found[side] + weight
             notices.append(
                 f"wrench '{name}' is of a sensor above the foot ('{wrench.frame}'): "
-                f"the weight below it, {weight[0, 2]:.1f} N in the model, is added"
+                f"the foot's weight, {weight[0, 2]:.1f} N in the model, is added"
             )
     return {
         side: FootSensor(chosen[side][1], values, chosen[side][2].measured)

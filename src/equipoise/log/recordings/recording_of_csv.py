@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array, plausible
 from equipoise.errors import EquipoiseError
@@ -17,6 +18,7 @@ from equipoise.input_file import LARGEST_TABLE_BYTES, open_input
 from equipoise.log.mcap_format.log_size import FARTHEST_TIME
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.recordings.recording import (
+    MeasuredImu,
     MeasuredWrench,
     Recording,
     Times,
@@ -29,6 +31,7 @@ from equipoise.log.recordings.recording import (
     seconds_from,
     sorted_rows,
 )
+from equipoise.log.recordings.topic_series import measured_imu
 from equipoise.robot.description import first_few
 
 TIME = re.compile(
@@ -46,6 +49,10 @@ WRENCH_ORDER = tuple(f"{kind}{axis}" for kind in "fm" for axis in "xyz")
 BASE = re.compile(
     r"((?:floating_?)?base(?:_link)?|root(?:_link)?|pelvis)[._/]"
     r"(x|y|z|roll|pitch|yaw|qx|qy|qz|qw)",
+    re.IGNORECASE,
+)
+IMU = re.compile(
+    r"((?:.*[._/])?[^./]*imu[^./]*)[._/](qx|qy|qz|qw|roll|pitch|yaw|a(?:cc)?_?[xyz])",
     re.IGNORECASE,
 )
 JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort|torque))?")
@@ -74,6 +81,7 @@ def recording_of_csv(file: Path) -> Recording:
     if base is not None:
         known = finite_rows(base[rows], notices, f"columns {prefix}.*")
         base = poses_at(time, time[known], base[rows][known]) if len(known) else None
+    imu = _take_imu(columns, rows, time)
     wrenches = {}
     for name, wrench in take_wrenches(columns, notices).items():
         there = finite_rows(wrench.values[rows], notices, f"columns {name}.*")
@@ -105,6 +113,7 @@ def recording_of_csv(file: Path) -> Recording:
         base_pose=base,
         base_source="" if base is None else f"columns {prefix}.*",
         notices=tuple(notices),
+        imu=imu,
     )
 
 
@@ -153,6 +162,31 @@ def take_base(
             "qx, qy, qz, qw are needed"
         )
     return None, ""
+
+
+def _take_imu(
+    columns: dict[str, Array], rows: NDArray[np.int64], time: Array
+) -> MeasuredImu | None:
+    """Take an IMU's columns out of a table: orientation, specific force, or both."""
+    parts: dict[str, dict[str, Array]] = {}
+    for name in list(columns):
+        match = IMU.fullmatch(name)
+        if match:
+            key = re.sub(r"^a(cc)?_?", "a", match.group(2).lower())
+            parts.setdefault(match.group(1), {})[key] = columns.pop(name)[rows]
+    for prefix, own in parts.items():
+        if own.keys() >= {"roll", "pitch"}:  # up does not depend on yaw
+            own.setdefault("yaw", np.zeros(len(time)))
+        turned, nothing = _orientation(own), np.zeros(len(time))
+        if turned is None:
+            turned = np.zeros((len(time), 4))
+        pushed = np.stack([own.get(f"a{axis}", nothing) for axis in "xyz"], axis=1)
+        known = np.isfinite(turned).all(axis=1) & np.isfinite(pushed).all(axis=1)
+        frame = prefix.split("/")[-1]
+        found = measured_imu(frame, time[known], turned[known], pushed[known])
+        if found is not None:
+            return found
+    return None
 
 
 def _orientation(own: dict[str, Array]) -> Array | None:
