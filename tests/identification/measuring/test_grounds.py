@@ -23,6 +23,7 @@ import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.measuring.log_poses import measured_poses
+from equipoise.identification.measuring.log_rows import rows_as_csv
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import FEET, equations, frames_of, links_with_mass
 from equipoise.kinematics.stance import sole_pose
@@ -340,3 +341,69 @@ def test_a_force_without_its_vertical_part(model, stood, tmp_path):
     log = read_recording(write_log(tmp_path / "log.csv", model, stood, columns))
     assert any("without fz they are no wrench" in text for text in log.notices)
     assert "its wrenches are: none" in refused(model, log)
+
+
+def test_feet_exchanged(model, stood):
+    """Wrenches that only fit when left and right are exchanged are refused."""
+    log = with_feet(model, stood, stood[2])
+    left, right = log.wrenches["l_sole"], log.wrenches["r_sole"]
+    swapped = {
+        "l_sole": left._replace(values=right.values),
+        "r_sole": right._replace(values=left.values),
+    }
+    text = refused(model, replace(log, wrenches=swapped))
+    assert "the wrenches of the feet seem to be exchanged" in text
+    named = {"l_sole": "r_sole", "r_sole": "l_sole"}
+    found = measured_poses(model, replace(log, wrenches=swapped), wrench_frames=named)
+    assert len(found.poses) == 12
+
+
+def test_a_robot_that_tips(model, stood):
+    """A stretch in which a fifth of the weight is gone is named and left out."""
+    log = with_feet(model, stood, stood[2])
+    tips = (log.time > 12.0) & (log.time < 14.0)
+    less = {
+        name: own._replace(values=np.where(tips[:, None], 0.8, 1.0) * own.values)
+        for name, own in log.wrenches.items()
+    }
+    found = measured_poses(model, replace(log, wrenches=less))
+    assert len(found.poses) == 11
+    named = [text for text in found.notices if "20% less than in the other" in text]
+    assert len(named) == 1
+    assert named[0].startswith("12.50 s to 13.99 s is left out")
+    assert [own.reason for own in found.dropped] == [named[0].partition(": ")[2]]
+    table = rows_as_csv(found.rows).splitlines()
+    assert table[0].startswith("first_row,last_row,start_s,end_s,used,pose,reason")
+    assert len(table) == 1 + len(found.rows)
+    assert sum(",yes," in line for line in table) == 11
+
+
+@pytest.mark.parametrize("degrees", [8.0, 20.0])
+def test_soles_some_degrees_apart(model, truth, stood, new_poses, degrees):
+    """Ankles that are wrong by the same in all poses are found; by 20° is refused."""
+    time, q, total = stood
+    log = with_feet(model, stood, total, base_pose=q[:, :7], base_source="/mocap")
+    ankle = model.legs["left"].joints[-2]
+    joints = dict(log.joints)
+    joints[ankle] = joints[ankle] + np.deg2rad(degrees)
+    odd = replace(log, joints=joints)
+    if degrees > 15.0:
+        assert "never stands still on both feet" in refused(model, odd)
+        return
+    found = measured_poses(model, odd, up="base")
+    assert any(f"'{ankle}' -8.0°" in text for text in found.notices)
+    assert com_error(identified(found), truth, new_poses) < 2e-3
+    blind = measured_poses(model, odd)
+    assert any("up may be 4.0° off" in text for text in blind.notices)
+    assert blind.noise.level == pytest.approx(np.deg2rad(4.0) / np.sqrt(3.0), rel=1e-2)
+    assert len(time) == len(odd.time)
+
+
+def test_joints_that_are_not_logged(model, stood):
+    """Joints that the log lacks are held, and what that may do is said."""
+    log = with_feet(model, stood, stood[2])
+    elbows = [name for name in log.joints if "elbow" in name]
+    kept = {name: own for name, own in log.joints.items() if name not in elbows}
+    found = measured_poses(model, replace(log, joints=kept))
+    said = [text for text in found.notices if "the centre of mass would be" in text]
+    assert said[0].startswith(f"{len(elbows)} joints are not in the log")

@@ -18,10 +18,9 @@ from equipoise.identification.measuring.balance_series import (
 )
 from equipoise.identification.measuring.log_checks import (
     base_notice,
-    check_alive,
     check_joint_names,
-    check_wrenches,
     finite_wrenches,
+    held_joints_notice,
     in_si,
     measured_rows,
 )
@@ -34,6 +33,7 @@ from equipoise.identification.measuring.slow_motion import (
     mean_bend,
     slow_motion,
 )
+from equipoise.identification.measuring.sole_calibration import FlatSoles, flat_soles
 from equipoise.identification.measuring.stretches import (
     LEAST_LOAD,
     FoundStretches,
@@ -43,6 +43,11 @@ from equipoise.identification.measuring.stretches import (
     footing,
     scatter,
     still_rows,
+)
+from equipoise.identification.measuring.wrench_checks import (
+    check_alive,
+    check_sides,
+    check_wrenches,
 )
 from equipoise.identification.noise import USUAL_LEVEL, SensorNoise
 from equipoise.identification.statics import FEET, MOST_TILT, MeasuredPoses
@@ -137,7 +142,19 @@ def measured_poses(
     recording = _with_frames(recording, robot, wrench_frames or {})
     notices.extend(check_joint_names(recording, robot))
     positions = matched_positions(recording, robot, notices)
+    notices.extend(held_joints_notice(recording, robot, positions))
     q = _anywhere(robot, positions)
+    attitude = measured_up(recording, robot, q, notices)
+    views = sole_views(robot, q)
+    log = BalanceSeries(recording.source, robot, recording.time, positions, views, {})
+    calm = np.ones(len(q), dtype=np.bool_) if table else still_rows(log, stillness)
+    believed = attitude.in_base if attitude is not None and up == "base" else None
+    flat = flat_soles(robot, positions, calm, believed)
+    if flat is not None:
+        positions, q = flat.positions, _anywhere(robot, flat.positions)
+        views = sole_views(robot, q)
+        log = replace(log, positions=positions, views=views)
+        notices.append(flat.notice)
     recording = finite_wrenches(recording, notices)
     sensed = sensed_wrenches(recording, robot, q, plate_at or {}, notices)
     recording = replace(
@@ -145,13 +162,8 @@ def measured_poses(
     )
     if sensed.plates is None:
         notices.extend(filter(None, [base_notice(recording, robot)]))
-    views = sole_views(robot, q)
-    log = BalanceSeries(
-        recording.source, robot, recording.time, positions, views, sensed.wrenches
-    )
-    calm = np.ones(len(q), dtype=np.bool_) if table else still_rows(log, stillness)
     vertical = chosen_up(
-        measured_up(recording, robot, q, notices),
+        attitude,
         views,
         calm,
         up,
@@ -160,9 +172,11 @@ def measured_poses(
     )
     log = _sensed_by(log, q, sensed, vertical)
     check_alive(log)
+    if not wrench_frames:
+        check_sides(log, calm if calm.any() else np.ones(len(q), dtype=np.bool_))
     if table:
         notices.extend(check_wrenches(log, calm, free_mass=free_mass))
-        return _of_table(log, samples, notices)
+        return _tilted_by(_of_table(log, samples, notices), flat)
     late = time_offset(log)
     step = float(np.median(np.diff(log.time))) if len(log.time) > 1 else np.inf
     if late is not None and abs(late) > step:
@@ -180,7 +194,15 @@ def measured_poses(
     elif late is not None:
         late = 0.0
     usable = measured_rows(recording, views, notices)
-    return _of_log(log, usable, stillness, moving, free_mass, notices, late)
+    found = _of_log(log, usable, stillness, moving, free_mass, notices, late)
+    return _tilted_by(found, flat)
+
+
+def _tilted_by(found: ExtractedPoses, flat: FlatSoles | None) -> ExtractedPoses:
+    """Return poses whose up is as uncertain as which of two soles was wrong."""
+    if flat is None or flat.uncertain == 0.0:
+        return found
+    return replace(found, noise=replace(found.noise, level=flat.uncertain))
 
 
 def _sensed_by(
