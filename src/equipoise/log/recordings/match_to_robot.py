@@ -286,7 +286,6 @@ def _links_below(
     fixed joint of the robot's file that is called a sensor.
     """
     joints = robot.description.joints
-    last_link = robot.soles[side].link
     foot, _ = placement_in_body(robot.model, robot.soles[side])
     begins: set[str] = set()
     if frame in recording.static_frames:
@@ -298,8 +297,7 @@ def _links_below(
     while begins - below:
         below |= begins
         begins = {joint.child for joint in joints if joint.parent in below}
-    # a sensor under the sole has nothing below it
-    return below if last_link in below else set()
+    return below
 
 
 def _weight_of(robot: Robot, q: Array, side: Side, links: set[str]) -> Array:
