@@ -26,7 +26,11 @@ from equipoise.identification.measuring.log_checks import (
 )
 from equipoise.identification.measuring.log_rows import LogRows
 from equipoise.identification.measuring.plates import plates_in_base
-from equipoise.identification.measuring.sensed import Sensed, sensed_wrenches
+from equipoise.identification.measuring.sensed import (
+    Sensed,
+    sensed_wrenches,
+    with_expected_pressure,
+)
 from equipoise.identification.measuring.slow_motion import (
     SHORTEST_PIECE,
     SLOW_FRACTION,
@@ -216,7 +220,7 @@ def _sensed_by(
         plates = plates_in_base(sensed.plates, by_soles)
     if up_in_base is not None:
         views = sole_views(log.robot, q, up_in_base)
-    return replace(
+    seen = replace(
         log,
         views=views,
         wrenches=sensed.wrenches,
@@ -224,6 +228,7 @@ def _sensed_by(
         missing_std=sensed.missing_std,
         up_in_base=up_in_base,
     )
+    return with_expected_pressure(seen)
 
 
 def measured_poses_of_run(

@@ -10,13 +10,14 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
+from equipoise.identification.measuring.balance_series import BalanceSeries
 from equipoise.identification.measuring.log_checks import FRAME_HINT
 from equipoise.identification.measuring.plates import (
     PlacedPlates,
     placed_plates,
     plate_names,
 )
-from equipoise.identification.statics import FEET
+from equipoise.identification.statics import FEET, centre_of_pressure
 from equipoise.log.recordings.match_to_robot import FootSensor, foot_sensors
 from equipoise.log.recordings.recording import ALL_SIX, Recording
 from equipoise.robot.model import Robot
@@ -135,6 +136,35 @@ def _completed(sensor: FootSensor, sole: Sole) -> tuple[Array, Array]:
     lacks = ~np.array(sensor.measured)
     values[:, lacks] = expected[:, lacks]
     return values, np.outer(load, np.where(lacks, friction + unknown, 0.0))
+
+
+def with_expected_pressure(log: BalanceSeries) -> BalanceSeries:
+    """Return a log in which feet that give F_z only press where the model expects it.
+
+    What is not measured must not speak against the model: the centre of pressure is put
+    below the model's CoM as far as the soles reach.
+    """
+    blind = [
+        side
+        for side in FEET
+        if side in log.missing_std and np.any(log.missing_std[side][:, 3:5])
+    ]
+    if not blind:
+        return log
+    away = log.views.com_in_level[:, :2] - centre_of_pressure(log.total)
+    load = np.maximum(sum(log.wrenches[side][:, 2] for side in blind), 1e-9)
+    away = np.column_stack([away, np.zeros(len(away))])
+    away *= (log.total[:, 2] / load)[:, None]
+    wrenches = dict(log.wrenches)
+    for side in blind:
+        polygon = log.robot.soles[side].polygon_in_sole
+        back = log.views.sole_in_level[side][:, :3, :3]
+        moved = np.einsum("nji,nj->ni", back, away)[:, :2] + polygon.mean(axis=0)
+        moved = np.clip(moved, polygon.min(axis=0), polygon.max(axis=0))
+        own = np.array(wrenches[side])
+        own[:, 3], own[:, 4] = own[:, 2] * moved[:, 1], -own[:, 2] * moved[:, 0]
+        wrenches[side] = own
+    return replace(log, wrenches=wrenches)
 
 
 def _missing_of_plate(placed: PlacedPlates, name: str, robot: Robot) -> Array:

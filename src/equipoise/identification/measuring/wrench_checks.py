@@ -32,6 +32,8 @@ DOWNWARD = -0.05
 MOST_LATERAL, MUCH_LATERAL = 1.0, 0.2
 # Feet shorter than this fraction of the longest limb are checked as if that long.
 SHORTEST_SOLE = 0.1
+# On plates the centre of pressure is within the feet, to this fraction of a sole.
+BESIDE = 0.2
 # Feet are exchanged where the centre of pressure then follows the CoM this much better,
 # which moves across by at least this fraction of the feet's distance; or, where it does
 # not move, where it is this far away, and this much nearer when they are exchanged.
@@ -112,7 +114,7 @@ def _check_pressure_of_plates(log: BalanceSeries, rows: NDArray[np.bool_]) -> No
     hull = convex_hull(np.concatenate(corners))
     outside = -float(signed_distance(hull, point))
     longest = max(*log.robot.soles["left"].size, SHORTEST_SOLE * log.robot.longest_limb)
-    if outside <= longest:
+    if outside <= BESIDE * longest:
         return
     text = (
         f"{log.source}: the force plates' centre of pressure is {outside:.3g} m beside "
