@@ -24,6 +24,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.measuring.log_poses import measured_poses
 from equipoise.identification.measuring.log_rows import rows_as_csv
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import FEET, equations, frames_of, links_with_mass
 from equipoise.kinematics.stance import sole_pose
@@ -376,6 +377,23 @@ def test_a_robot_that_tips(model, stood):
     assert table[0].startswith("first_row,last_row,start_s,end_s,used,pose,reason")
     assert len(table) == 1 + len(found.rows)
     assert sum(",yes," in line for line in table) == 11
+
+
+def test_a_table_on_a_plate(model, stood, tmp_path):
+    """A table of poses may have a plate and the base's pose; a bad row is left out."""
+    rows = stood[0].searchsorted(np.arange(12) * 2.5)
+    _, q, total = (own[rows] for own in stood)
+    wrench = np.array(total)
+    wrench[5] *= 0.7
+    axes = [f"plate.{kind}{axis}" for kind in "fm" for axis in "xyz"]
+    base = [f"base.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
+    columns = dict(zip(axes + base, np.hstack([wrench, q[:, :7]]).T, strict=True))
+    log = write_log(tmp_path / "t.csv", model, (rows.astype(float), q, total), columns)
+    found = measured_poses(model, read_pose_table(log), table=True)
+    assert len(found.poses) == 11
+    assert any("pose 5 is left out: the ground carries" in t for t in found.notices)
+    assert [own.first for own in found.dropped] == [5]
+    np.testing.assert_allclose(found.poses.wrenches["plate"][0], total[0])
 
 
 @pytest.mark.parametrize("degrees", [8.0, 20.0])

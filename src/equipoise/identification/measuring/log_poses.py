@@ -24,7 +24,7 @@ from equipoise.identification.measuring.log_checks import (
     in_si,
     measured_rows,
 )
-from equipoise.identification.measuring.log_rows import LogRows
+from equipoise.identification.measuring.log_rows import LogRows, RowReasons
 from equipoise.identification.measuring.plates import plates_in_base
 from equipoise.identification.measuring.sensed import (
     Sensed,
@@ -47,6 +47,7 @@ from equipoise.identification.measuring.stretches import (
     footing,
     scatter,
     still_rows,
+    with_the_weight,
 )
 from equipoise.identification.measuring.wrench_checks import (
     check_alive,
@@ -371,11 +372,16 @@ def _of_table(
         Stretch(row, row + 1, float(number), float(number))
         for row, number in enumerate(log.time)
     ]
-    poses = _means(log, pieces, np.rint(counts).astype(np.int64))
-    rows = tuple(
-        LogRows(own.first, own.end, own.start_s, own.end_s, at, "pose of the table")
-        for at, own in enumerate(pieces)
-    )
+    kept, strange = with_the_weight(log, pieces)
+    reasons = RowReasons(len(pieces))
+    for piece, text in strange:
+        reasons.say(piece.rows, text)
+        notices.append(f"pose {piece.start_s:.0f} is left out: {text}")
+    for number, piece in enumerate(kept):
+        reasons.say(piece.rows, "pose of the table", pose=number)
+    counts = counts[[piece.first for piece in kept]]
+    poses = _means(log, kept, np.rint(counts).astype(np.int64))
+    rows = reasons.rows(log.time)
     noise = _with_level(SensorNoise(), poses)
     return ExtractedPoses(poses, noise, tuple(notices), rows=rows)
 

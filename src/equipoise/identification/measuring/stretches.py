@@ -229,7 +229,7 @@ def find_stretches(
             notices.append(
                 f"{lull.start_s:.2f} s to {lull.end_s:.2f} s is left out: {reason}"
             )
-    kept, strange = _with_the_weight(log, kept)
+    kept, strange = with_the_weight(log, kept)
     for stretch, text in strange:
         reasons.say(stretch.rows, text)
         notices.append(
@@ -241,7 +241,7 @@ def find_stretches(
     return FoundStretches(tuple(kept), tuple(notices), reasons)
 
 
-def _with_the_weight(
+def with_the_weight(
     log: BalanceSeries, stretches: list[Stretch]
 ) -> tuple[list[Stretch], list[tuple[Stretch, str]]]:
     """Return stretches that carry the same weight, and the others with the reason.
