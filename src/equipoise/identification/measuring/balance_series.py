@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.measuring.correlation import correlation_length
 from equipoise.identification.statics import (
     FEET,
     centre_of_pressure,
@@ -24,11 +23,11 @@ from equipoise.identification.statics import (
     total_wrench,
 )
 from equipoise.kinematics.batch import Floats
-from equipoise.kinematics.com import com
+from equipoise.kinematics.com import com, com_jacobian
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.recordings.leg_odometry import to_transforms
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.robot.joint_coordinates import BASE_Q
+from equipoise.robot.joint_coordinates import BASE_Q, BASE_V, configurations
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -40,11 +39,15 @@ FEET_SPEED = 0.03
 MOVING, LEAST_SECONDS = 0.01, 0.5
 # Both curves are smoothed twice over this [s]: accelerations are slopes of slopes.
 SMOOTHING = 0.4
-# The curves must correlate by this, and the shift must reduce the misfit by more than
-# chance does once in a hundred times (χ²), with one independent row in each window.
-LEAST_CORRELATION, LEAST_GAIN = 0.9, 6.6
+# The curves must correlate by this, and the shift must explain them better by more than
+# chance does once in a hundred times (half of χ²).
+LEAST_CORRELATION, LEAST_EVIDENCE = 0.9, 3.3
+# A joint moves the CoM as the model says to this fraction of it; other errors of the
+# centre of pressure have one of these sizes [m].
+MODEL_ERROR, PRESSURE_NOISES = 0.1, (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 MOST_ROWS = 20_000
 
+AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 Rows = NDArray[np.int64]
 
 
@@ -206,7 +209,8 @@ def time_offset(log: BalanceSeries) -> float | None:
 
     While both feet stand, the centre of pressure is at c - c̈ h / g, with the CoM c at
     height h. The two curves are shifted onto each other where the CoM moves; constant
-    differences do not count. Steps are not used: walking alone is not sufficient.
+    differences, and those that depend on the posture, do not count. Steps are not used:
+    walking alone is not sufficient.
     """
     time, views = log.time, log.views
     if len(time) < 3:
@@ -229,26 +233,55 @@ def time_offset(log: BalanceSeries) -> float | None:
     def shifted(late: float) -> Array:
         return _pressure(places, smooth, time, time[rows] + late, segment)
 
-    scores = np.array([_correlation(shifted(late), expected) for late in offsets])
-    best = int(np.argmax(scores))
-    if scores[best] < LEAST_CORRELATION or best in (0, len(offsets) - 1):
+    # of rows that smoothing makes alike one counts
+    every = max(1, round(SMOOTHING / float(np.median(np.diff(time)))))
+    spread = _model_errors(log, rows, segment)[::every]
+    off = np.array([(shifted(late) - expected)[::every] for late in offsets])
+    evidence, best = max(
+        (
+            (found, int(np.argmax(found)))
+            for found in (_evidence(off, spread, noise) for noise in PRESSURE_NOISES)
+        ),
+        key=lambda pair: pair[0][pair[1]],
+    )
+    alike = _correlation(shifted(float(offsets[best])), expected)
+    if alike < LEAST_CORRELATION or best in (0, len(offsets) - 1):
         return None
-    misfit = 1.0 - scores**2
-    at_zero = misfit[int(np.argmin(np.abs(offsets)))]
-    # what the model's errors leave is no noise: it counts as often as it changes
-    rest = shifted(float(offsets[best])) - expected
-    lengths = [
-        correlation_length([rest[segment == at, axis] for at in range(segment[-1] + 1)])
-        for axis in range(2)
-    ]
-    once_in = max(SMOOTHING / float(np.median(np.diff(time))), *lengths)
-    independent = len(rows) / once_in
-    if (at_zero / max(misfit[best], 1e-12) - 1.0) * independent < LEAST_GAIN:
+    at_zero = evidence[int(np.argmin(np.abs(offsets)))]
+    if evidence[best] - at_zero < LEAST_EVIDENCE:
         return 0.0
-    before, peak, after = scores[best - 1 : best + 2]
+    before, peak, after = evidence[best - 1 : best + 2]
     bend = before - 2.0 * peak + after
     shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
     return float(offsets[best] + STEP * shift)
+
+
+def _model_errors(log: BalanceSeries, rows: Rows, segment: Rows) -> Array:
+    """Return CoM errors that a wrong model would make, one standard deviation, (n, k).
+
+    Each joint moves the CoM by more or less than the model says, by a fraction. Such
+    errors depend on the posture, and must not be taken for a delay.
+    """
+    smooth = _centred(sliding(log.time, log.positions, SMOOTHING).mean[rows], segment)
+    q = configurations(log.robot, np.array([AT_ORIGIN]), log.positions[rows[:1]])
+    lever = np.linalg.norm(com_jacobian(log.robot, q[0])[:, BASE_V:], axis=0)
+    return np.asarray(MODEL_ERROR * smooth * lever)
+
+
+def _evidence(off: Array, spread: Array, noise: float) -> Array:
+    """Return the log evidence of each of k shifts, shape (k,).
+
+    Args:
+        off: Differences of the centre of pressure [m], shape (k, n, 2).
+        spread: Errors of the model [m], shape (n, j): C = σ² I + S Sᵀ.
+        noise: Standard deviation σ of other errors [m].
+    """
+    left, sizes, _ = np.linalg.svd(spread, full_matrices=False)
+    gain = sizes**2 / (sizes**2 + noise**2)
+    inner = np.einsum("nj,kna->kja", left, off)
+    squares = np.sum(off**2, axis=(1, 2)) - np.einsum("j,kja->k", gain, inner**2)
+    size = len(spread) * np.log(noise**2) + np.sum(np.log1p((sizes / noise) ** 2))
+    return np.asarray(-0.5 * squares / noise**2 - size)
 
 
 def _moving(time: Array, views: SoleViews) -> tuple[Rows, Rows]:
