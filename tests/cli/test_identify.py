@@ -153,6 +153,7 @@ def test_the_paper(say: Say) -> None:
         (("mahru-1", "no.mcap"), "no.mcap"),
         (("mahru-1", "--paper"), "--paper takes no robot"),
         (("nobody", "x.csv"), "nobody"),
+        (("mahru-1", "x.csv", "--plate-at", "here"), "--plate-at 'here': X,Y,Z,YAW"),
     ],
 )
 def test_bad_words(say: Say, words: tuple[str, ...], complaint: str) -> None:

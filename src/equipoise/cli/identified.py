@@ -89,10 +89,11 @@ def _offset_table(found: Identified) -> Any:
         for part in (slice(0, 3), slice(3, 6)):
             cells.append(", ".join(f"{value:+.2f}" for value in offset[part]))
             cells.append(", ".join(f"{value:.2f}" for value in wide[part]))
-        table.add_row(f"{side} foot", *cells)
+        at_foot = side in found.original.soles
+        table.add_row(f"{side} foot" if at_foot else printable(side), *cells)
     total, wide = found.offset_sum, found.offset_sum_95
     table.add_row(
-        "both together",
+        "all together",
         ", ".join(f"{value:+.2f}" for value in total),
         ", ".join(f"{value:.2f}" for value in wide),
         "",

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from standing_logs import (
     AT_ORIGIN,
     balanced,
@@ -81,25 +79,6 @@ def test_clean_log(humanoid, made):
     assert found.offset_s == 0.0
     assert found.noise.force == pytest.approx(0.5, rel=0.2)
     assert found.poses.start_s[1] == found.stretches[1].start_s
-
-
-@settings(max_examples=6)
-@given(late=st.floats(-0.2, 0.2), seed=st.integers(0, 99))
-def test_time_offset_is_taken_out(humanoid, made, late, seed):
-    """Wrenches that are late or early are found out to within a sample, and shifted."""
-    shifted = standing_log(humanoid, made.positions, late_s=late, seed=seed)
-    found = measured_poses(humanoid, shifted.recording)
-    assert found.offset_s == pytest.approx(late, abs=0.01001)
-    assert any("shifted" in text for text in found.notices) == (found.offset_s != 0.0)
-    assert_true(found, made)
-
-
-def test_thirty_milliseconds(humanoid, made):
-    """30 ms are found with encoders of 0.4 mrad, and reported."""
-    late = standing_log(humanoid, made.positions, late_s=0.03, step=4e-4)
-    found = measured_poses(humanoid, late.recording)
-    assert found.offset_s == pytest.approx(0.03, abs=0.01)
-    assert any("ms later than joints" in text for text in found.notices)
 
 
 def test_no_motion_no_time_offset(humanoid, made):

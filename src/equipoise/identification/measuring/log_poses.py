@@ -14,7 +14,6 @@ from equipoise.identification.measuring.attitude import Up, chosen_up, measured_
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
     sole_views,
-    time_offset,
 )
 from equipoise.identification.measuring.log_checks import (
     base_notice,
@@ -49,6 +48,7 @@ from equipoise.identification.measuring.stretches import (
     still_rows,
     with_the_weight,
 )
+from equipoise.identification.measuring.time_offset import time_offset
 from equipoise.identification.measuring.wrench_checks import (
     check_alive,
     check_sides,

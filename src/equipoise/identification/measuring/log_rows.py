@@ -47,12 +47,22 @@ class RowReasons:
         reason: str,
         *,
         pose: int | None = None,
-        again: bool = False,
+        instead_of: str | None = None,
     ) -> None:
-        """Set the reason of rows that have none yet, or with ``again`` of all."""
+        """Set the reason of rows that have none yet.
+
+        With a pose, and for rows whose reason begins with ``instead_of``, it replaces
+        the one before.
+        """
+        old = [
+            code
+            for code, (_, text) in enumerate(self._texts)
+            if instead_of is not None and text.startswith(instead_of)
+        ]
         self._texts.append((pose, reason))
         own = self._code[rows]
-        self._code[rows] = np.where((own < 0) | again, len(self._texts) - 1, own)
+        new = (own < 0) | np.isin(own, old) | (pose is not None)
+        self._code[rows] = np.where(new, len(self._texts) - 1, own)
 
     def rows(self, time: Array) -> tuple[LogRows, ...]:
         """Return runs of rows that share a reason; ``time`` [s] has shape (n,)."""

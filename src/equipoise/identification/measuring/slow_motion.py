@@ -19,11 +19,13 @@ from equipoise.arrays import Array
 from equipoise.identification.measuring.balance_series import (
     FEET_SPEED,
     BalanceSeries,
+    near,
     sliding,
     sole_views,
 )
 from equipoise.identification.measuring.log_rows import RowReasons
 from equipoise.identification.measuring.stretches import (
+    MOVES,
     WEIGHT_FRACTION,
     Stillness,
     Stretch,
@@ -99,7 +101,9 @@ def slow_motion(
     carried = carried[:, 0]
     if slow.any():
         usual = float(np.median(carried[slow]))
-        slow &= np.abs(carried - usual) <= WEIGHT_FRACTION * abs(usual)
+        strange = np.abs(carried - usual) > WEIGHT_FRACTION * abs(usual)
+        # who tips does so before it is visible
+        slow &= ~near(time, strange, stillness.window_s)
     taken = np.zeros(len(time), dtype=np.bool_)
     for stretch in standing:
         taken[stretch.rows] = True
@@ -116,8 +120,12 @@ def slow_motion(
         some = np.linspace(0, len(moving) - 1, MOST_PIECES).astype(int)
         moving = [moving[at] for at in some]
     pieces = (*standing, *moving)
+    fast = f"moves faster than {1e3 * speed:.0f} mm/s, or not on both feet"
+    reasons.say(~slow, fast, instead_of=MOVES)
+    brief = f"moves slowly for less than {SHORTEST_PIECE:g} s"
+    reasons.say(slow, brief, instead_of=MOVES)
     for at, piece in enumerate(moving, start=len(standing)):
-        reasons.say(piece.rows, "moves slowly", pose=at, again=True)
+        reasons.say(piece.rows, "moves slowly", pose=at)
     first, last = (
         np.array(ends, dtype=np.int64)
         for ends in ([own.first for own in pieces], [own.end - 1 for own in pieces])

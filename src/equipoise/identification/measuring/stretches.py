@@ -13,6 +13,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
+    near,
     runs,
     sliding,
 )
@@ -37,6 +38,8 @@ FORCE_FRACTION, PRESSURE_FRACTION = 0.02, 0.01
 WEIGHT_FRACTION = 0.1
 # On force plates soles are at the same height, to this fraction of the leg's length.
 SAME_HEIGHT = 0.02
+# Why rows are left out in which the robot does not stand still begins with this.
+MOVES = "moves: the centre of mass is"
 # A stretch ends where a joint has gone this far [rad or m].
 MOST_TRAVEL = 0.05
 # Rows farther apart than so many usual intervals, and than this [s], are a gap.
@@ -132,10 +135,7 @@ def still_rows(log: BalanceSeries, stillness: Stillness) -> Rows:
         )
         slow &= np.linalg.norm(velocity, axis=1) < limit
         slow &= np.linalg.norm(push, axis=1) < limit
-    moves = np.append(0, np.cumsum(~slow))
-    first = np.searchsorted(time, time - 0.5 * window, side="left")
-    last = np.searchsorted(time, time + 0.5 * window, side="right")
-    return np.asarray(moves[last] == moves[first])
+    return np.asarray(~near(time, ~slow, 0.5 * window))
 
 
 class Footing(NamedTuple):
@@ -202,8 +202,8 @@ def find_stretches(
     still = still_rows(log, stillness)
     reasons = RowReasons(len(time))
     limit = 1e3 * stillness.speed_limit(height)
-    reasons.say(~still, f"moves: the centre of mass is faster than {limit:.1f} mm/s")
     reasons.say(~usable, "a wrench is missing")
+    reasons.say(~still, f"{MOVES} faster than {limit:.1f} mm/s")
     reasons.say(~stands, "a foot does not stand")
     reasons.say(~flat, "a foot is not flat")
     kept: list[Stretch] = []
@@ -236,7 +236,7 @@ def find_stretches(
             f"{stretch.start_s:.2f} s to {stretch.end_s:.2f} s is left out: {text}"
         )
     for number, stretch in enumerate(kept):
-        reasons.say(stretch.rows, "stands still", pose=number, again=True)
+        reasons.say(stretch.rows, "stands still", pose=number)
     reasons.say(slice(None), f"still for less than {stillness.duration_s:g} s")
     return FoundStretches(tuple(kept), tuple(notices), reasons)
 

@@ -101,7 +101,7 @@ def identified_report(
         section("Offsets of the sensors", offsets_table(results["sensor_offsets"])),
         section("What the poses identify", _identifiable(results["identifiable"])),
         section("Notices", folded(results["notices"], "notices")),
-        section("Rows of the log", folded(_row_words(results), "rows")),
+        section("Rows of the log", folded(_row_words(results), "stretches")),
         section("Reproduce", how_to_reproduce(results, reproduce)),
         style=resource(STYLE),
     )
