@@ -17,7 +17,7 @@ from equipoise.identification.statics import FEET, MeasuredPoses, standing_frame
 from equipoise.kinematics.com import com
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
-FILES = ["identified.urdf", "report.html", "summary.json"]
+FILES = ["identified.urdf", "report.html", "rows.csv", "summary.json"]
 
 
 def write_table(path: Path, poses: MeasuredPoses, **changes: object) -> Path:
@@ -153,6 +153,7 @@ def test_the_paper(say: Say) -> None:
         (("mahru-1", "no.mcap"), "no.mcap"),
         (("mahru-1", "--paper"), "ROBOT and TABLE are needed"),
         (("nobody", "x.csv"), "nobody"),
+        (("mahru-1", "x.csv", "--plate-at", "here"), "--plate-at 'here': X,Y,Z,YAW"),
     ],
 )
 def test_bad_words(say: Say, words: tuple[str, ...], complaint: str) -> None:

@@ -105,7 +105,7 @@ def test_no_robot_is_impossible(g1_urdf) -> None:
     for at, link in enumerate(found.links):
         inertial = by_name[link.link].inertial
         assert inertial is not None
-        planes, limits = link_bounds(by_name[link.link], inertial)
+        planes, limits = link_bounds(found.original, link.link, inertial)
         own = slice(4 * at, 4 * at + 4)
         assert np.all(drawn[:, own] @ planes.T <= limits + 1e-9)
         assert np.all(robots.mass[link.link] >= 0.0999 * link.mass_before)

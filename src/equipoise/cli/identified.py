@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from equipoise.identification.identified import Identified
 
 MOST_LINKS = 12
-FEET = ("left", "right")
 
 
 def print_identified(found: Identified) -> None:
@@ -104,7 +103,8 @@ def _offset_table(found: Identified) -> Any:
         for part in (slice(0, 3), slice(3, 6)):
             cells.append(", ".join(f"{value:+.2f}" for value in offset[part]))
             cells.append(", ".join(f"{value:.2f}" for value in wide[part]))
-        table.add_row(f"{side} foot" if side in FEET else printable(side), *cells)
+        at_foot = side in found.original.soles
+        table.add_row(f"{side} foot" if at_foot else printable(side), *cells)
     total, wide = found.offset_sum, found.offset_sum_95
     table.add_row(
         "all together",

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from equipoise.identification.prior import Prior
     from equipoise.robot.model import Robot
 
+# Rows of the log that were used and left out, in the folder.
+ROWS_NAME = "rows.csv"
+
 
 @dataclass(frozen=True)
 class Identify:
@@ -33,11 +36,12 @@ class Identify:
     log: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="LOG")] = (
         None
     )
-    """Joint angles and both feet's wrenches: CSV, MCAP, ROS 2 bag, or a run's folder.
-    Stretches in which the robot stands still are found."""
+    """Joint angles, and wrenches of both feet or of force plates: CSV, MCAP, ROS 2 bag,
+    or a run's folder. Stretches in which the robot stands still are found."""
 
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Folder for the corrected robot file, summary.json and report.html."""
+    """Folder for the corrected robot file, summary.json, report.html and rows.csv (rows
+    of the log used and left out)."""
 
     force: bool = False
     """Replace what is in that folder already."""
@@ -57,6 +61,17 @@ class Identify:
 
     wrench_frame: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=FRAME")] = ()
     """The robot's frame that a wrench is in, by topic or column name."""
+
+    plate_at: Annotated[tuple[str, ...], tyro.conf.arg(metavar="[NAME=]X,Y,Z,YAW")] = ()
+    """Place of a force plate in the world of the base's pose [m, rad], by topic or
+    column name; default: its origin."""
+
+    up: Literal["soles", "base"] | None = None
+    """Up is the mean of the soles' normals, or the base's measured attitude (motion
+    capture or IMU); default: soles, on force plates base."""
+
+    moving: bool = False
+    """Use slow motion, too, where standing poses are enough."""
 
     free_mass: bool = False
     """The robot may weigh much more or less than its model."""
@@ -136,6 +151,9 @@ class Identify:
             table=self.table,
             units=_pairs("--units", self.units),
             wrench_frames=_pairs("--wrench-frame", self.wrench_frame),
+            plate_at=_places(self.plate_at),
+            up=self.up,
+            moving=self.moving,
             free_mass=self.free_mass,
             noise=None if self.noise is None else SensorNoise(*self.noise),
             level=self.level,
@@ -147,6 +165,7 @@ class Identify:
         plain = {
             **found.summary(),
             **({"joint_torques": torque_summary(torques)} if torques else {}),
+            "log_rows": [row._asdict() for row in found.log_rows],
             "versions": versions(),
             "command": command_line(),
         }
@@ -189,6 +208,7 @@ class Identify:
 
     def _write(self, found: Identified, plain: dict[str, Any], name: str) -> None:
         from equipoise.atomic_file import write_text_atomically
+        from equipoise.identification.measuring.log_rows import rows_as_csv
         from equipoise.log.folder import (
             REPORT_NAME,
             SUMMARY_NAME,
@@ -211,6 +231,7 @@ class Identify:
         def write(part: Path) -> None:
             write_text_atomically(part / SUMMARY_NAME, summary_as_json(plain))
             write_text_atomically(part / REPORT_NAME, page)
+            write_text_atomically(part / ROWS_NAME, rows_as_csv(found.log_rows))
             if name.endswith(".xml"):
                 found.robot.write_mjcf(part / name)
             else:
@@ -230,7 +251,7 @@ def _file_name(robot: Robot) -> str:
 def _files(name: str) -> tuple[str, ...]:
     from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME
 
-    return (SUMMARY_NAME, REPORT_NAME, name)
+    return (SUMMARY_NAME, REPORT_NAME, ROWS_NAME, name)
 
 
 def _in_shell_words(notice: str) -> str:
@@ -240,6 +261,22 @@ def _in_shell_words(notice: str) -> str:
     for in_python, in_the_shell in SHELL_WORDS.items():
         notice = notice.replace(in_python, in_the_shell)
     return notice
+
+
+def _places(words: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
+    """Return places of force plates by name, or by ``""``."""
+    from equipoise.errors import EquipoiseError
+
+    places = {}
+    for word in words:
+        name, _, numbers = word.rpartition("=")
+        try:
+            places[name] = tuple(float(part) for part in numbers.split(","))
+        except ValueError:
+            raise EquipoiseError(
+                f"--plate-at '{word}': X,Y,Z,YAW or NAME=X,Y,Z,YAW is needed"
+            ) from None
+    return places
 
 
 def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:

@@ -88,10 +88,8 @@ def _two_rows(
     wrench_frames: Mapping[str, str],
     free_mass: bool,
 ) -> TwoRowCom:
-    from equipoise.identification.measuring.log_poses import (
-        measured_poses,
-        read_pose_table,
-    )
+    from equipoise.identification.measuring.log_poses import measured_poses
+    from equipoise.identification.measuring.pose_table import read_pose_table
     from equipoise.identification.paper.motor_currents import (
         table_torques,
         take_currents,

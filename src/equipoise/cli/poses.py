@@ -122,10 +122,8 @@ class Poses:
     def _measured(self, robot: Robot) -> MeasuredPoses | None:
         if self.measured is None:
             return None
-        from equipoise.identification.measuring.log_poses import (
-            measured_poses,
-            read_pose_table,
-        )
+        from equipoise.identification.measuring.log_poses import measured_poses
+        from equipoise.identification.measuring.pose_table import read_pose_table
 
         table = read_pose_table(self.measured)
         return measured_poses(robot, table, table=True).poses

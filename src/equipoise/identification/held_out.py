@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.identification.evidence import Hypothesis
 from equipoise.identification.left_out import (
+    FEWEST_STRETCHES,
     Errors,
     Parts,
     Setting,
@@ -36,8 +37,6 @@ from equipoise.identification.statics import (
 )
 from equipoise.robot.description import STANDARD_GRAVITY
 
-# With fewer stretches than this nothing can be confirmed.
-FEWEST_STRETCHES = 4
 # The probability that an improvement is chance.
 CHANCE = 0.05
 # Offsets explain what would be seen more often than this if they were all; draws of it,

@@ -17,7 +17,9 @@ from equipoise.identification.estimate import (
     observed_links,
 )
 from equipoise.identification.evidence import Level, Offsets
-from equipoise.identification.held_out import FEWEST_STRETCHES, HeldOut
+from equipoise.identification.held_out import HeldOut
+from equipoise.identification.left_out import FEWEST_STRETCHES
+from equipoise.identification.measuring.log_rows import LogRows
 from equipoise.identification.posterior import INERTIA_STD, sample_robots
 from equipoise.identification.randomisation_files import export_text
 from equipoise.identification.statics import (
@@ -79,6 +81,7 @@ class Identified:
         held_out: Errors in stretches that were left out.
         links_at_bounds: Links whose parameters lie at a physical bound.
         notices: Corrections, assumptions and anomalies, a sentence each.
+        log_rows: Rows of the log in order, used or left out, with the reason.
     """
 
     original: Robot
@@ -93,6 +96,7 @@ class Identified:
     held_out: HeldOut
     links_at_bounds: tuple[str, ...]
     notices: tuple[str, ...]
+    log_rows: tuple[LogRows, ...] = ()
 
     def __repr__(self) -> str:
         """Return a line: which robot, from how many poses, whether it is better."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,12 +31,18 @@ from equipoise.identification.evidence import (
 )
 from equipoise.identification.held_out import judge
 from equipoise.identification.identified import Identified
-from equipoise.identification.left_out import Setting, choose_file, scaled_belief
+from equipoise.identification.left_out import (
+    Setting,
+    blocks_of,
+    choose_file,
+    scaled_belief,
+)
+from equipoise.identification.measuring.attitude import Up
 from equipoise.identification.measuring.log_poses import (
     measured_poses,
     measured_poses_of_run,
-    read_pose_table,
 )
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.noise import SensorNoise, covariances, joint_lever
 from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import Prior, default_prior
@@ -76,6 +82,9 @@ def identify(
     table: bool = False,
     units: Mapping[str, str] | None = None,
     wrench_frames: Mapping[str, str] | None = None,
+    plate_at: Mapping[str, Sequence[float]] | None = None,
+    up: Up | None = None,
+    moving: bool = False,
     free_mass: bool = False,
     noise: SensorNoise | None = None,
     level: float | None = None,
@@ -93,6 +102,13 @@ def identify(
         units: Units of the log where they are not SI, as ``{"angle": "deg"}``.
         wrench_frames: Frames of wrenches, by topic or column name, where the log's own
             are wrong or missing.
+        plate_at: Position [m] and yaw [rad] of force plates in the world of the base's
+            pose, by topic or column name, or by ``""`` for a single plate.
+        up: ``"soles"`` or ``"base"``: up is the mean of the soles' normals, or the
+            base's measured attitude. The default is the soles', and the base's on force
+            plates.
+        moving: Whether slow motion is used as well as standing poses; it is anyhow
+            where these are too few.
         free_mass: Whether the robot may weigh much more or less than its model.
         noise: Standard deviations of the sensors; estimated from the log by default.
         level: Standard deviation of the soles' tilt against the level [rad]; estimated
@@ -105,7 +121,9 @@ def identify(
         EquipoiseError: If the log does not fit the robot, or is not sufficient.
     """
     if isinstance(log, Run):
-        extracted = measured_poses_of_run(log, free_mass=free_mass)
+        extracted = measured_poses_of_run(
+            log, up=up, moving=moving, free_mass=free_mass
+        )
     else:
         extracted = measured_poses(
             robot,
@@ -113,16 +131,20 @@ def identify(
             table=table,
             units=units,
             wrench_frames=wrench_frames,
+            plate_at=plate_at,
+            up=up,
+            moving=moving,
             free_mass=free_mass,
         )
     noise = noise or extracted.noise
-    return identify_poses(
+    found = identify_poses(
         extracted.poses,
         noise=noise if level is None else replace(noise, level=level),
         prior=prior,
         zeroed=zeroed,
         notices=extracted.notices,
     )
+    return replace(found, log_rows=extracted.rows)
 
 
 @one_thread
@@ -150,6 +172,8 @@ def identify_poses(
     """
     robot, sensors = poses.robot, len(poses.sensors)
     poses, dropped = without_missing_weight(poses)
+    independent = len(np.unique(poses.stretch))
+    poses = replace(poses, stretch=blocks_of(poses.stretch))
     frames = frames_of(poses)
     _check_enough(poses, frames.link_arms[..., 0])
     check_standing(frames)
@@ -183,8 +207,9 @@ def identify_poses(
     taken = choose_file(setting, files, likely)
     other = NOT_ZEROED if likely.offsets is NOT_ZEROED else USUAL
     rival = hypothesis(robot, usual, sensors, other).belief
-    held_out = judge(
-        setting, files, likely, scaled_belief(rival, factor), zeroed=zeroed
+    held_out = replace(
+        judge(setting, files, likely, scaled_belief(rival, factor), zeroed=zeroed),
+        stretches=independent,
     )
     file = estimate(system, chosen.covariance, taken.belief)
     possible = Consistent(file.mean, ())

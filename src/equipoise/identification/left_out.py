@@ -25,6 +25,9 @@ from equipoise.robot.description import STANDARD_GRAVITY
 
 # At most so many parts of the poses are left out, one after the other.
 MOST_PARTS = 10
+# With fewer stretches than this nothing can be confirmed; and how many blocks these are
+# cut into.
+FEWEST_STRETCHES, BLOCKS = 4, 8
 # Strengths that err by less than this fraction more than the best are as good.
 NOTABLY = 0.05
 
@@ -57,6 +60,26 @@ class Errors(NamedTuple):
 def rms(errors: Array) -> float:
     """Return the root mean square of distances, of errors (n, k)."""
     return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
+
+
+def blocks_of(stretch: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return stretches, shape (n,), or blocks of them where there are only a few.
+
+    What blocks of one stretch share is not seen if one of them is left out: nothing is
+    confirmed by these, but they tell which of several files predicts best.
+    """
+    labels = np.unique(stretch, return_inverse=True)[1]
+    count = int(labels.max()) + 1 if len(labels) else 0
+    if count >= FEWEST_STRETCHES or len(stretch) <= FEWEST_STRETCHES:
+        return np.asarray(labels, np.int64)
+    blocks, first = np.zeros(len(stretch), np.int64), 0
+    for label in range(count):
+        rows = np.flatnonzero(labels == label)
+        share = max(round(BLOCKS * len(rows) / len(stretch)), 1)
+        for number, own in enumerate(np.array_split(rows, min(share, len(rows)))):
+            blocks[own] = first + number
+        first = int(blocks.max()) + 1
+    return blocks
 
 
 def parts_of(stretch: NDArray[np.int64], most: int = MOST_PARTS) -> Parts:

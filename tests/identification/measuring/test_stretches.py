@@ -17,11 +17,11 @@ from equipoise.identification.measuring.balance_series import (
     sliding,
     sole_views,
 )
+from equipoise.identification.measuring.correlation import correlation_length
 from equipoise.identification.measuring.log_poses import measured_poses
 from equipoise.identification.measuring.stretches import (
     Stillness,
     Stretch,
-    correlation_length,
     encoder_step,
     scatter,
 )
@@ -210,3 +210,20 @@ def test_real_icub():
     assert SensorNoise().force < found.noise.force < 2.0
     assert np.all(found.poses.samples < [s.end - s.first for s in found.stretches])
     assert set(recording.wrenches) == set(FRAMES.values())
+
+
+def test_real_icub_that_tips():
+    """Between 34 and 39 s a real iCub tips: that stretch is named and left out."""
+    folder = os.environ.get("EQUIPOISE_REAL_DATA")
+    if not folder:
+        pytest.skip("EQUIPOISE_REAL_DATA names no folder of real data")
+    sweep = Path(folder) / "icub_torso_sweep"
+    robot = eq.load(sweep / "iCubGenova01.urdf")
+    recording = read_recording(sweep / "torso_sweep.csv")
+    found = measured_poses(robot, recording, units={"angle": "deg"})
+    named = [own for own in found.dropped if "less than in the other" in own.reason]
+    assert len(named) == 1
+    assert 34.0 < named[0].start_s < named[0].end_s < 39.0
+    assert not any(34.0 < own.start_s < 39.0 for own in found.used)
+    assert sum("the foot's weight, 5.8 N" in text for text in found.notices) == 2
+    assert any("17 joints are not in the log" in text for text in found.notices)

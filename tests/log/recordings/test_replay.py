@@ -21,6 +21,7 @@ from equipoise.kinematics.stance import sole_pose
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings import replay
 from equipoise.log.recordings.leg_odometry import stance_is_left
+from equipoise.log.recordings.match_to_robot import foot_wrenches
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.log.recordings.replay import recorded_run
 from equipoise.robot.joint_coordinates import degree_names
@@ -260,6 +261,57 @@ def test_wrench_of_a_sensor_above_the_ankle():
     run = recorded_run(recording(wrenches=measured), robot)
     np.testing.assert_allclose(run.foot_wrench["left"], own, atol=1e-9)
     assert not run.supported.any()
+
+
+SENSOR_FEET = """
+<robot name="two_feet">
+  <link name="base"><inertial><mass value="20"/><inertia ixx="1" iyy="1" izz="1"
+    ixy="0" ixz="0" iyz="0"/></inertial></link>{legs}
+</robot>"""
+SENSOR_LEG = """
+  <joint name="{s}_hip" type="revolute"><parent link="base"/><child link="{s}_leg"/>
+    <origin xyz="0 {y} 0"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
+  <link name="{s}_leg"><inertial><origin xyz="0 0 -0.2"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{s}_ankle" type="revolute"><parent link="{s}_leg"/>
+    <child link="{s}_shoe"/><origin xyz="0 0 -0.4"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
+  <link name="{s}_shoe"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01"
+    izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{s}_foot_ft_sensor" type="fixed"><parent link="{s}_shoe"/>
+    <child link="{s}_foot"/><origin xyz="0 0 -0.05"/></joint>
+  <link name="{s}_foot"><inertial><origin xyz="0.03 0 0"/><mass value="1.5"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0.02 0 -0.02"/><geometry><box size="0.2 0.1 0.02"/>
+    </geometry></collision></link>"""
+
+
+def test_foot_below_a_sensor_of_the_robots_file(tmp_path):
+    """A sensor at a fixed joint does not measure the link beyond it: that is added."""
+    legs = "".join(SENSOR_LEG.format(s=s, y=y) for s, y in (("l", 0.1), ("r", -0.1)))
+    file = tmp_path / "two_feet.urdf"
+    file.write_text(SENSOR_FEET.format(legs=legs))
+    robot = eq.load(file)
+    time = np.arange(50) * 0.01
+    held = np.tile([0.0, 0.0, 100.0, 0.0, 0.0, 0.0], (50, 1))
+    frames = [f"{side}_foot_ft_sensor" for side in "lr"]
+    log = recording(
+        joints=dict.fromkeys(degree_names(robot), np.zeros(50)),
+        wrenches={frame: MeasuredWrench(frame, time, held) for frame in frames},
+    )
+    q = np.tile(robot.standing, (50, 1))
+    notices: list[str] = []
+    found = foot_wrenches(log, robot, q, notices)
+    assert sum("the foot's weight, 14.7 N" in text for text in notices) == 2
+    sole = sole_pose(robot, q, "left")[0]
+    sensor = eq.frame_pose(robot, q, frames[0])[0]
+    weight = pin.Force(np.array([0, 0, 1.5 * GRAVITY]), np.zeros(3))
+    centre = sensor @ [0.03, 0.0, 0.0, 1.0]
+    at_centre = pin.SE3(np.eye(3), centre[:3]).act(weight)
+    total = pin.SE3(sensor).act(pin.Force(held[0])) + at_centre
+    expected = pin.SE3(sole).actInv(total).vector
+    np.testing.assert_allclose(found["left"][0], expected, atol=1e-9)
 
 
 def test_base_of_another_frame_and_floor():

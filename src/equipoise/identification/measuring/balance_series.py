@@ -1,12 +1,10 @@
-"""Centre of mass and ground wrench of a log, row by row, as seen from the soles.
-
-And the delay of the one against the other.
-"""
+"""Centre of mass and ground wrench of a log, row by row, as seen from the soles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +14,6 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.identification.statics import (
     FEET,
-    centre_of_pressure,
     level_frames,
     sole_tilt,
     total_wrench,
@@ -24,22 +21,13 @@ from equipoise.identification.statics import (
 from equipoise.kinematics.batch import Floats
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.log.recordings.leg_odometry import to_transforms
+from equipoise.robot.joint_coordinates import BASE_Q
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
-# Offsets are searched up to this, in steps of this [s].
-MOST_OFFSET, STEP = 0.5, 0.01
 # Feet stand as long as they move against each other by less than this [m/s].
 FEET_SPEED = 0.03
-# The CoM moves if it is faster than this [m/s], for at least this long [s].
-MOVING, LEAST_SECONDS = 0.01, 0.5
-# Both curves are smoothed twice over this [s]: accelerations are slopes of slopes.
-SMOOTHING = 0.4
-# The curves must correlate by this, and the shift must reduce the misfit by more than
-# chance does once in a hundred times (χ²), with one independent row in each window.
-LEAST_CORRELATION, LEAST_GAIN = 0.9, 6.6
-MOST_ROWS = 20_000
 
 Rows = NDArray[np.int64]
 
@@ -55,24 +43,38 @@ class SoleViews:
         com_in_sole: The same in each sole's frame [m], by side, shape (n, 3).
         sole_in_level: Transforms from sole to level frame, by side, shape (n, 4, 4).
         tilt: Angle between the soles' normals [rad], shape (n,).
+        base_in_level: Transforms from the robot's root to the level frame, (n, 4, 4).
     """
 
     com_in_level: Array
     com_in_sole: Mapping[Side, Array]
     sole_in_level: Mapping[Side, Array]
     tilt: Array
+    base_in_level: Array
 
 
-def sole_views(robot: Robot, q: Array) -> SoleViews:
-    """Return rows of a log, shape (n, nq), as seen from the robot's two soles."""
+def sole_views(robot: Robot, q: Array, up_in_base: Array | None = None) -> SoleViews:
+    """Return rows of a log as seen from the robot's two soles.
+
+    Args:
+        robot: The robot.
+        q: Configurations, at any pose of the base, shape (n, nq).
+        up_in_base: Direction against gravity in the base's axes, shape (n, 3); that of
+            the soles' normals if None.
+    """
     centre = np.asarray(com(robot, q), dtype=np.float64)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
-    inverse = np.linalg.inv(level_frames(soles["left"], soles["right"]))
+    base = to_transforms(q[:, :BASE_Q])
+    up = None
+    if up_in_base is not None:
+        up = np.einsum("nij,nj->ni", base[:, :3, :3], up_in_base)
+    inverse = np.linalg.inv(level_frames(soles["left"], soles["right"], up))
     return SoleViews(
         _moved(inverse, centre),
         {side: _moved(np.linalg.inv(pose), centre) for side, pose in soles.items()},
         {side: inverse @ pose for side, pose in soles.items()},
         sole_tilt(soles),
+        inverse @ base,
     )
 
 
@@ -86,8 +88,14 @@ class BalanceSeries:
         time: Increasing [s], shape (n,).
         positions: Joint positions [rad or m], shape (n, nj).
         views: Its rows as seen from the soles.
-        wrenches: Wrench of the ground on each foot, about and in the sole's frame
-            [N, Nm], shape (n, 6).
+        wrenches: Wrench of the ground by sensor, about and in its frame [N, Nm], shape
+            (n, 6). Sensors called left and right are at the soles, all others are in
+            ``plates``.
+        plates: Transforms from force plates to the base, by sensor, shape (n, 4, 4).
+        missing_std: Standard deviations of what sensors do not measure, by sensor,
+            shape (n, 6) [N, Nm].
+        up_in_base: Direction against gravity in the base's axes where it is that of
+            ``views``, shape (n, 3); None: the soles' normals.
     """
 
     source: Path | str
@@ -95,7 +103,26 @@ class BalanceSeries:
     time: Array
     positions: Array
     views: SoleViews
-    wrenches: Mapping[Side, Array]
+    wrenches: Mapping[str, Array]
+    plates: Mapping[str, Array] = field(default_factory=dict)
+    missing_std: Mapping[str, Array] = field(default_factory=dict)
+    up_in_base: Array | None = None
+
+    @cached_property
+    def sensor_in_level(self) -> dict[str, Array]:
+        """Transforms from sensor to level frame, by sensor, shape (n, 4, 4)."""
+        views = self.views
+        return {
+            name: views.base_in_level @ self.plates[name]
+            if name in self.plates
+            else views.sole_in_level["left" if name == "left" else "right"]
+            for name in self.wrenches
+        }
+
+    @cached_property
+    def total(self) -> Array:
+        """Sum of all wrenches in the level frame [N, Nm], shape (n, 6)."""
+        return total_wrench(self.sensor_in_level, self.wrenches)
 
 
 def _moved(transform: Floats, points: Array) -> Array:
@@ -104,14 +131,21 @@ def _moved(transform: Floats, points: Array) -> Array:
 
 
 class Sliding(NamedTuple):
-    """Mean and slope [1/s] around each row, (n, k); slope zero where a row is alone."""
+    """Lines through the rows around each row, shape (n, k) each.
+
+    Attributes:
+        mean: Mean of these rows.
+        slope: Slope of the best line [1/s]; zero where a row is alone.
+        line: Value of that line at the row itself: right where a window is not centred.
+    """
 
     mean: Array
     slope: Array
+    line: Array
 
 
 def sliding(time: Array, values: Array, window_s: float) -> Sliding:
-    """Return mean and slope of the rows within half a window of each row.
+    """Return mean, slope and line of the rows within half a window of each row.
 
     Noise and steps of encoders are averaged out without a lag; rows may have any
     spacing.
@@ -138,7 +172,8 @@ def sliding(time: Array, values: Array, window_s: float) -> Sliding:
     lean = count * within(since * centred) - sum_t * sum_x
     alone = spread <= 1e-12 * count**2 * window_s**2
     slope = np.where(alone, 0.0, lean / np.where(alone, 1.0, spread))
-    return Sliding(sum_x / count + middle, slope)
+    mean = sum_x / count + middle
+    return Sliding(mean, slope, mean + slope * (since - sum_t / count))
 
 
 def runs(changes: NDArray[np.bool_]) -> tuple[Rows, Rows]:
@@ -150,91 +185,9 @@ def runs(changes: NDArray[np.bool_]) -> tuple[Rows, Rows]:
     return bounds[:-1], bounds[1:]
 
 
-def time_offset(log: BalanceSeries) -> float | None:
-    """Return the delay of wrenches against joints [s]; None if not identifiable.
-
-    While both feet stand, the centre of pressure is at c - c̈ h / g, with the CoM c at
-    height h. The two curves are shifted onto each other where the CoM moves; constant
-    differences do not count. Steps are not used: walking alone is not sufficient.
-    """
-    time, views = log.time, log.views
-    if len(time) < 3:
-        return None
-    rows, segment = _moving(time, views)
-    if len(rows) == 0:
-        return None
-    once = sliding(time, views.com_in_level, SMOOTHING)
-    acceleration = sliding(time, once.slope, SMOOTHING).slope[rows, :2]
-    centre = sliding(time, once.mean, SMOOTHING).mean[rows]
-    expected = centre[:, :2] - acceleration * centre[:, 2:] / STANDARD_GRAVITY
-    expected = _centred(expected, segment)
-    soles = {side: views.sole_in_level[side][rows] for side in FEET}
-    smooth = {}
-    for side in FEET:
-        half = sliding(time, log.wrenches[side], SMOOTHING).mean
-        smooth[side] = sliding(time, half, SMOOTHING).mean
-    offsets = np.arange(-MOST_OFFSET, MOST_OFFSET + 0.5 * STEP, STEP)
-    scores = np.array(
-        [
-            _correlation(soles, smooth, time, time[rows] + late, expected, segment)
-            for late in offsets
-        ]
-    )
-    best = int(np.argmax(scores))
-    if scores[best] < LEAST_CORRELATION or best in (0, len(offsets) - 1):
-        return None
-    misfit = 1.0 - scores**2
-    at_zero = misfit[int(np.argmin(np.abs(offsets)))]
-    independent = len(rows) * float(np.median(np.diff(time))) / SMOOTHING
-    if (at_zero / max(misfit[best], 1e-12) - 1.0) * independent < LEAST_GAIN:
-        return 0.0
-    before, peak, after = scores[best - 1 : best + 2]
-    bend = before - 2.0 * peak + after
-    shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
-    return float(offsets[best] + STEP * shift)
-
-
-def _moving(time: Array, views: SoleViews) -> tuple[Rows, Rows]:
-    """Return rows in which the CoM moves over standing feet, and their segments."""
-    left, right = (views.sole_in_level[side][:, :3, 3] for side in FEET)
-    feet = np.linalg.norm(sliding(time, left - right, SMOOTHING).slope, axis=1)
-    speed = np.linalg.norm(sliding(time, views.com_in_level, SMOOTHING).slope, axis=1)
-    # neither smoothing nor shifting may reach into a step
-    reach = MOST_OFFSET + SMOOTHING
-    steps = np.append(0, np.cumsum(feet >= FEET_SPEED))
-    first = np.searchsorted(time, time - reach, side="left")
-    last = np.searchsorted(time, time + reach, side="right")
-    good = (steps[last] == steps[first]) & (speed > MOVING)
-    starts, ends = runs(good[1:] != good[:-1])
-    number = np.repeat(np.arange(len(starts)), ends - starts)
-    long = time[ends - 1] - time[starts] >= LEAST_SECONDS
-    rows = np.flatnonzero(good & long[number])[:MOST_ROWS]
-    return rows, np.unique(number[rows], return_inverse=True)[1]
-
-
-def _correlation(
-    sole_in_level: Mapping[Side, Array],
-    wrenches: Mapping[Side, Array],
-    time: Array,
-    taken_at: Array,
-    expected: Array,
-    segment: Rows,
-) -> float:
-    """Return the correlation of the expected with the shifted measured pressure."""
-    shifted = {
-        side: np.stack(
-            [np.interp(taken_at, time, column) for column in wrenches[side].T], axis=1
-        )
-        for side in FEET
-    }
-    pressure = centre_of_pressure(total_wrench(sole_in_level, shifted))
-    pressure = _centred(pressure, segment)
-    size = float(np.sqrt(np.sum(pressure**2) * np.sum(expected**2)))
-    return float(np.sum(pressure * expected)) / size if size > 0.0 else 0.0
-
-
-def _centred(values: Array, segment: Rows) -> Array:
-    """Return values less the mean of their segment."""
-    counts = np.bincount(segment)
-    means = np.stack([np.bincount(segment, column) / counts for column in values.T], 1)
-    return np.asarray(values - means[segment])
+def near(time: Array, rows: NDArray[np.bool_], distance_s: float) -> NDArray[np.bool_]:
+    """Return which rows are within a time of some of the given rows, shape (n,)."""
+    count = np.append(0, np.cumsum(rows))
+    first = np.searchsorted(time, time - distance_s, side="left")
+    last = np.searchsorted(time, time + distance_s, side="right")
+    return np.asarray(count[last] != count[first])

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, suggest
-from equipoise.identification.measuring.balance_series import SoleViews, runs
-from equipoise.identification.statics import FEET, centre_of_pressure
+from equipoise.identification.measuring.balance_series import (
+    SoleViews,
+    runs,
+)
+from equipoise.kinematics.com import com_jacobian
 from equipoise.log.recordings.match_to_robot import degrees_reason, slides
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
-from equipoise.robot.anatomy.geometry import signed_distance
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.robot.joint_coordinates import degree_names
+from equipoise.robot.joint_coordinates import configurations, degree_names
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Side
 
+AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 LONGEST_LIST = 12
+# Joints that the log lacks may be so far from where they are held [deg].
+HELD_DEGREES = 10.0
 # Units that may be given, in rad, m, N and Nm.
 UNITS: dict[str, dict[str, float]] = {
     "angle": {"rad": 1.0, "deg": float(np.pi / 180.0)},
@@ -34,17 +37,6 @@ UNITS: dict[str, dict[str, float]] = {
 }
 # A sliding joint, or a base, farther away than this many limbs is not in metres.
 FAR_LIMBS = 10.0
-# The feet carry the model's weight to this fraction.
-WEIGHT_TOLERANCE = 0.25
-# A sensor that shows less than this fraction of the weight all the time is dead.
-DEAD = 1e-3
-# A foot whose force is downward by more than this fraction of the weight has a wrong
-# sign.
-DOWNWARD = -0.05
-# Lateral over vertical force: more than the first slips, the second is suspicious.
-MOST_LATERAL, MUCH_LATERAL = 1.0, 0.2
-# Feet shorter than this fraction of the longest limb are checked as if that long.
-SHORTEST_SOLE = 0.1
 # Rows farther from a wrench than so many of its usual intervals, and than this [s],
 # have none.
 FAR_INTERVALS, FAR_SECONDS = 3.0, 0.03
@@ -86,6 +78,27 @@ def check_joint_names(recording: Recording, robot: Robot) -> tuple[str, ...]:
     )
 
 
+def held_joints_notice(
+    recording: Recording, robot: Robot, positions: Array
+) -> tuple[str, ...]:
+    """Return a sentence on what joints that the log lacks do to the centre of mass.
+
+    ``positions`` are those of all joints, shape (n, nv - 6).
+    """
+    names = degree_names(robot)
+    held = [at for at, name in enumerate(names) if name not in recording.joints]
+    if not held:
+        return ()
+    q = configurations(robot, np.array([AT_ORIGIN]), positions[:1])
+    lever = np.asarray(com_jacobian(robot, q[0]))[:, 6:][:, held]
+    moved = 1e3 * np.deg2rad(HELD_DEGREES) * float(np.linalg.norm(lever))
+    return (
+        f"{len(held)} joints are not in the log: were each {HELD_DEGREES:.0f}° from "
+        f"where it is held, the centre of mass would be {moved:.1f} mm off (root of "
+        "the sum of squares)",
+    )
+
+
 def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recording:
     """Return a recording in rad, m, N and Nm.
 
@@ -115,11 +128,18 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
         for name, values in recording.joints.items()
     }
     scale = np.repeat([factor["force"], factor["torque"]], 3)
+    # torques by a centre of pressure are a length times a force
+    by_pressure = np.repeat([factor["force"], factor["force"] * factor["length"]], 3)
     wrenches = {
-        name: MeasuredWrench(own.frame, own.time, own.values * scale)
+        name: own._replace(
+            values=own.values * (by_pressure if own.by_pressure else scale)
+        )
         for name, own in recording.wrenches.items()
     }
-    found = replace(recording, joints=joints, wrenches=wrenches)
+    base = recording.base_pose
+    if base is not None:
+        base = base * np.append([factor["length"]] * 3, [1.0] * 4)
+    found = replace(recording, joints=joints, wrenches=wrenches, base_pose=base)
     _check_joint_units(found, robot, units)
     return found
 
@@ -133,65 +153,12 @@ def base_notice(recording: Recording, robot: Robot) -> str | None:
         return None
     return (
         f"the base is {height:.0f} m up by '{recording.base_source}', which looks like "
-        "millimetres; it is not used here"
+        "millimetres (units={'length': 'mm'}); its position is not used here"
     )
 
 
-def check_alive(
-    source: Path | str, robot: Robot, wrenches: Mapping[Side, Array]
-) -> None:
-    """Refuse a log in which a foot's sensor shows nothing, naming the foot."""
-    weight = robot.mass * STANDARD_GRAVITY
-    for side in FEET:
-        if np.abs(wrenches[side][:, :3]).max() < DEAD * weight:
-            raise EquipoiseError(
-                f"{source}: the wrench of the {side} foot is zero all the time: both "
-                "feet must be measured"
-            )
-
-
-def check_wrenches(
-    source: Path | str,
-    robot: Robot,
-    wrenches: Mapping[Side, Array],
-    *,
-    free_mass: bool = False,
-) -> tuple[str, ...]:
-    """Refuse wrenches that cannot be the ground's on standing feet.
-
-    ``wrenches`` are those while the robot stands still, about and in the soles' frames
-    [N, Nm], shape (n, 6); with ``free_mass`` it may have any weight.
-
-    Returns:
-        Suspicious, but possible values, a sentence each.
-
-    Raises:
-        EquipoiseError: With the measured and the expected value, and what to do.
-    """
-    weight = robot.mass * STANDARD_GRAVITY
-    for side in FEET:
-        _check_direction(source, side, wrenches[side], weight)
-    total = float(np.median(sum(wrenches[side][:, 2] for side in FEET)))
-    if not free_mass:
-        _check_weight(source, robot, total, weight)
-    elif total <= 0.0:
-        raise EquipoiseError(
-            f"{source}: the feet's F_z sum to {total:.1f} N: the robot would weigh "
-            "less than nothing"
-        )
-    for side in FEET:
-        _check_pressure(source, robot, side, wrenches[side])
-    lateral = sum(np.median(wrenches[side], axis=0)[:2] for side in FEET)
-    fraction = float(np.linalg.norm(lateral)) / total
-    if fraction > MUCH_LATERAL:
-        return (
-            f"standing still, the lateral force on the feet is {fraction:.0%} of the "
-            "weight: the sensors have offsets",
-        )
-    return ()
-
-
-def _unit_hint(kind: str, unit: str) -> str:
+def unit_hint(kind: str, unit: str) -> str:
+    """Return how to give a unit."""
     return f"if so, give the unit: units={{'{kind}': '{unit}'}}"
 
 
@@ -207,7 +174,7 @@ def _check_joint_units(
     if reason is not None:
         raise EquipoiseError(
             f"{recording.source}: joint positions look like degrees: {reason}; "
-            f"{_unit_hint('angle', 'deg')}"
+            f"{unit_hint('angle', 'deg')}"
         )
     sliding = slides(robot)
     for name in degree_names(robot):
@@ -217,79 +184,8 @@ def _check_joint_units(
         if middle > FAR_LIMBS * robot.longest_limb:
             raise EquipoiseError(
                 f"{recording.source}: sliding joint '{name}' is {middle:.0f} m out, "
-                f"which looks like millimetres; {_unit_hint('length', 'mm')}"
+                f"which looks like millimetres; {unit_hint('length', 'mm')}"
             )
-
-
-def _check_direction(
-    source: Path | str, side: Side, wrench: Array, weight: float
-) -> None:
-    vertical = float(np.median(wrench[:, 2]))
-    lateral = float(np.median(np.linalg.norm(wrench[:, :2], axis=1)))
-    if lateral > MOST_LATERAL * abs(vertical) and lateral > -DOWNWARD * weight:
-        raise EquipoiseError(
-            f"{source}: the force on the {side} foot is {lateral:.1f} N lateral and "
-            f"{vertical:.1f} N upward: its wrenches are not in the frame that the log "
-            f"names; {FRAME_HINT}"
-        )
-    if vertical < DOWNWARD * weight:
-        raise EquipoiseError(
-            f"{source}: the {side} foot is pushed down by {-vertical:.1f} N while the "
-            "other is not: the signs of the two sensors differ, or a frame's z points "
-            f"down; {FRAME_HINT}"
-        )
-
-
-def _check_weight(
-    source: Path | str, robot: Robot, total: float, weight: float
-) -> None:
-    ratio = total / weight
-    if abs(ratio - 1.0) <= WEIGHT_TOLERANCE:
-        return
-    text = (
-        f"{source}: standing still, the feet's F_z sum to {total:.1f} N, the weight of "
-        f"{robot.name} is {weight:.1f} N"
-    )
-    if abs(ratio * STANDARD_GRAVITY - 1.0) <= WEIGHT_TOLERANCE:
-        raise EquipoiseError(
-            f"{text}: forces look like kilograms; {_unit_hint('force', 'kgf')}"
-        )
-    if ratio < 0.0:
-        raise EquipoiseError(f"{text}: it would be negative, the signs are wrong")
-    if abs(2.0 * ratio - 1.0) <= WEIGHT_TOLERANCE:
-        raise EquipoiseError(
-            f"{text}: half of it is missing; are both feet, and all sensors of a foot, "
-            "in the log? If the model's mass is wrong: free_mass=True"
-        )
-    raise EquipoiseError(
-        f"{text}, {abs(ratio - 1.0):.0%} off (at most {WEIGHT_TOLERANCE:.0%}); if the "
-        "model's mass is that wrong: free_mass=True"
-    )
-
-
-def _check_pressure(
-    source: Path | str, robot: Robot, side: Side, wrench: Array
-) -> None:
-    sole = robot.soles[side]
-    loaded = wrench[wrench[:, 2] > 0.5 * np.median(wrench[:, 2])]
-    if len(loaded) == 0:
-        return
-    point = np.median(centre_of_pressure(loaded), axis=0)
-    outside = -float(signed_distance(sole.polygon_in_sole, point))
-    longest = max(*sole.size, SHORTEST_SOLE * robot.longest_limb)
-    if outside <= longest:
-        return
-    text = (
-        f"{source}: the {side} foot's centre of pressure is at ({point[0]:.3g}, "
-        f"{point[1]:.3g}) m of its sole's frame, {outside:.3g} m outside of the sole"
-    )
-    if -float(signed_distance(sole.polygon_in_sole, point / 1e3)) <= 0.1 * longest:
-        raise EquipoiseError(
-            f"{text}: torques look like Nmm; {_unit_hint('torque', 'Nmm')}"
-        )
-    raise EquipoiseError(
-        f"{text}: its wrenches are not about the frame that the log names; {FRAME_HINT}"
-    )
 
 
 def finite_wrenches(recording: Recording, notices: list[str]) -> Recording:
@@ -303,7 +199,7 @@ def finite_wrenches(recording: Recording, notices: list[str]) -> Recording:
             raise EquipoiseError(f"{recording.source}: {text}")
         if lost:
             notices.append(f"{text} and are left out")
-        wrenches[name] = MeasuredWrench(own.frame, own.time[good], own.values[good])
+        wrenches[name] = own._replace(time=own.time[good], values=own.values[good])
     return replace(recording, wrenches=wrenches)
 
 

@@ -2,63 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.identification.evidence import USUAL_LEVEL
+from equipoise.identification.measuring.attitude import Up, chosen_up, measured_up
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
     sole_views,
-    time_offset,
 )
 from equipoise.identification.measuring.log_checks import (
-    FRAME_HINT,
     base_notice,
-    check_alive,
     check_joint_names,
-    check_wrenches,
     finite_wrenches,
+    held_joints_notice,
     in_si,
     measured_rows,
 )
+from equipoise.identification.measuring.log_rows import LogRows, RowReasons
+from equipoise.identification.measuring.plates import plates_in_base
+from equipoise.identification.measuring.sensed import (
+    Sensed,
+    sensed_wrenches,
+    with_expected_pressure,
+)
+from equipoise.identification.measuring.slow_motion import (
+    SHORTEST_PIECE,
+    SLOW_FRACTION,
+    mean_bend,
+    slow_motion,
+)
+from equipoise.identification.measuring.sole_calibration import FlatSoles, flat_soles
 from equipoise.identification.measuring.stretches import (
     LEAST_LOAD,
     FoundStretches,
     Stillness,
     Stretch,
     find_stretches,
+    footing,
     scatter,
     still_rows,
+    with_the_weight,
+)
+from equipoise.identification.measuring.time_offset import time_offset
+from equipoise.identification.measuring.wrench_checks import (
+    check_alive,
+    check_sides,
+    check_wrenches,
 )
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import FEET, MOST_TILT, MeasuredPoses
-from equipoise.log.recordings.match_to_robot import foot_wrenches, matched_positions
-from equipoise.log.recordings.recording import MeasuredWrench, Recording
-from equipoise.log.recordings.recording_of_csv import (
-    BASE,
-    JOINT,
-    TIME,
-    csv_columns,
-    take_wrenches,
-)
+from equipoise.log.recordings.match_to_robot import matched_positions
+from equipoise.log.recordings.recording import Recording
 from equipoise.log.recordings.topic_series import recording_of_run
 from equipoise.log.run import Run
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, joint_positions
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Side
 
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 # The column with the number of independent samples that a row is the mean of.
 SAMPLES = "samples"
-# Columns that number or name poses.
-NUMBERS = ("pose", "row", "index", "name", "placement", "stance", "")
-# More rows than this fraction without a number: it is not a table of poses.
-MOST_BROKEN = 0.5
+# With fewer standing poses than this, slow motion is used as well.
+FEWEST_POSES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +77,13 @@ class ExtractedPoses:
     """Measured poses with what else was extracted from their log.
 
     Attributes:
-        poses: One for each stretch, or each row of a table.
+        poses: One for each stretch or piece of slow motion, or each row of a table.
         noise: Noise of the sensors within stretches; the default for a table.
         notices: Corrections, assumptions and omissions, a sentence each.
         stretches: Stretches that the poses come from; empty for a table.
         offset_s: Delay of the wrenches, by which they were shifted [s]; 0 where they
             were not, None where it is not identifiable.
+        rows: All rows of the log in order, used or left out, with the reason.
     """
 
     poses: MeasuredPoses
@@ -79,6 +91,17 @@ class ExtractedPoses:
     notices: tuple[str, ...]
     stretches: tuple[Stretch, ...] = ()
     offset_s: float | None = None
+    rows: tuple[LogRows, ...] = ()
+
+    @property
+    def used(self) -> tuple[LogRows, ...]:
+        """Rows that are part of a pose."""
+        return tuple(own for own in self.rows if own.pose is not None)
+
+    @property
+    def dropped(self) -> tuple[LogRows, ...]:
+        """Rows that are left out, with the reason."""
+        return tuple(own for own in self.rows if own.pose is None)
 
 
 def measured_poses(
@@ -88,6 +111,9 @@ def measured_poses(
     table: bool = False,
     units: Mapping[str, str] | None = None,
     wrench_frames: Mapping[str, str] | None = None,
+    plate_at: Mapping[str, Sequence[float]] | None = None,
+    up: Up | None = None,
+    moving: bool = False,
     free_mass: bool = False,
     stillness: Stillness | None = None,
 ) -> ExtractedPoses:
@@ -96,11 +122,17 @@ def measured_poses(
     Args:
         robot: The robot.
         recording: The log.
-        table: Whether each row is a pose (:func:`read_pose_table`), not a moment.
+        table: Whether each row is a pose (:func:`~.pose_table.read_pose_table`), not a
+            moment.
         units: Units of the log where they are not rad, m, N and Nm; see
             :data:`~.log_checks.UNITS`.
         wrench_frames: Frame that wrenches are in, by topic or beginning of columns,
             where the log names another.
+        plate_at: Position [m] and yaw [rad] of force plates in the world of the base's
+            pose, by topic or beginning of columns, or by ``""`` for one plate.
+        up: Whether up is the mean of the soles' normals or the base's attitude; see
+            :func:`~.attitude.chosen_up` for the default.
+        moving: Whether slow motion is used, too, where standing poses are enough.
         free_mass: Whether the robot may have any weight; else the model's to 25 %.
         stillness: Thresholds of standing still.
 
@@ -109,24 +141,48 @@ def measured_poses(
             or it never stands still on both feet, with what to do.
     """
     notices = list(recording.notices)
+    stillness = stillness or Stillness()
     samples = recording.joints.get(SAMPLES)
     joints = {name: own for name, own in recording.joints.items() if name != SAMPLES}
     recording = in_si(replace(recording, joints=joints), robot, units or {})
     recording = _with_frames(recording, robot, wrench_frames or {})
-    notices.extend(filter(None, [base_notice(recording, robot)]))
     notices.extend(check_joint_names(recording, robot))
     positions = matched_positions(recording, robot, notices)
+    notices.extend(held_joints_notice(recording, robot, positions))
     q = _anywhere(robot, positions)
+    attitude = measured_up(recording, robot, q, notices)
     views = sole_views(robot, q)
+    log = BalanceSeries(recording.source, robot, recording.time, positions, views, {})
+    calm = np.ones(len(q), dtype=np.bool_) if table else still_rows(log, stillness)
+    believed = attitude.in_base if attitude is not None and up == "base" else None
+    flat = flat_soles(robot, positions, calm, believed)
+    if flat is not None:
+        positions, q = flat.positions, _anywhere(robot, flat.positions)
+        views = sole_views(robot, q)
+        log = replace(log, positions=positions, views=views)
+        notices.append(flat.notice)
     recording = finite_wrenches(recording, notices)
-    wrenches = _both_wrenches(recording, robot, q, notices)
-    check_alive(recording.source, robot, wrenches)
-    log = BalanceSeries(
-        recording.source, robot, recording.time, positions, views, wrenches
+    sensed = sensed_wrenches(recording, robot, q, plate_at or {}, notices)
+    recording = replace(
+        recording, wrenches={name: recording.wrenches[name] for name in sensed.names}
     )
+    if sensed.plates is None:
+        notices.extend(filter(None, [base_notice(recording, robot)]))
+    vertical = chosen_up(
+        attitude,
+        views,
+        calm,
+        up,
+        on_plates=sensed.plates is not None,
+        notices=notices,
+    )
+    log = _sensed_by(log, q, sensed, vertical)
+    check_alive(log)
+    if not wrench_frames:
+        check_sides(log, calm if calm.any() else np.ones(len(q), dtype=np.bool_))
     if table:
-        notices.extend(check_wrenches(log.source, robot, wrenches, free_mass=free_mass))
-        return _of_table(log, samples, notices)
+        notices.extend(check_wrenches(log, calm, free_mass=free_mass))
+        return _tilted_by(_of_table(log, samples, notices), flat)
     late = time_offset(log)
     step = float(np.median(np.diff(log.time))) if len(log.time) > 1 else np.inf
     if late is not None and abs(late) > step:
@@ -135,7 +191,8 @@ def measured_poses(
             for name, own in recording.wrenches.items()
         }
         recording = replace(recording, wrenches=shifted)
-        log = replace(log, wrenches=_both_wrenches(recording, robot, q, []))
+        sensed = sensed_wrenches(recording, robot, q, plate_at or {}, [])
+        log = _sensed_by(log, q, sensed, vertical)
         notices.append(
             f"wrenches come {abs(late) * 1e3:.0f} ms "
             f"{'later' if late > 0.0 else 'earlier'} than joints: they are shifted"
@@ -143,11 +200,46 @@ def measured_poses(
     elif late is not None:
         late = 0.0
     usable = measured_rows(recording, views, notices)
-    return _of_log(log, usable, stillness or Stillness(), free_mass, notices, late)
+    found = _of_log(log, usable, stillness, moving, free_mass, notices, late)
+    return _tilted_by(found, flat)
+
+
+def _tilted_by(found: ExtractedPoses, flat: FlatSoles | None) -> ExtractedPoses:
+    """Return poses whose up is as uncertain as which of two soles was wrong."""
+    if flat is None or flat.uncertain == 0.0:
+        return found
+    return replace(found, noise=replace(found.noise, level=flat.uncertain))
+
+
+def _sensed_by(
+    log: BalanceSeries, q: Array, sensed: Sensed, up_in_base: Array | None
+) -> BalanceSeries:
+    """Return a log with the wrenches of its sensors, seen along a measured up."""
+    views, plates = log.views, {}
+    if sensed.plates is not None:
+        # without another vertical the plates' is that of the soles which stand on them
+        by_soles = views.base_in_level[:, 2, :3] if up_in_base is None else None
+        plates = plates_in_base(sensed.plates, by_soles)
+    if up_in_base is not None:
+        views = sole_views(log.robot, q, up_in_base)
+    seen = replace(
+        log,
+        views=views,
+        wrenches=sensed.wrenches,
+        plates=plates,
+        missing_std=sensed.missing_std,
+        up_in_base=up_in_base,
+    )
+    return with_expected_pressure(seen)
 
 
 def measured_poses_of_run(
-    run: Run, *, free_mass: bool = False, stillness: Stillness | None = None
+    run: Run,
+    *,
+    up: Up | None = None,
+    moving: bool = False,
+    free_mass: bool = False,
+    stillness: Stillness | None = None,
 ) -> ExtractedPoses:
     """Return the poses in which the robot of a run stands still on both feet.
 
@@ -155,65 +247,114 @@ def measured_poses_of_run(
     arguments and errors are those of :func:`measured_poses`.
     """
     robot = run.robot
+    stillness = stillness or Stillness()
     if run.measured is not None:
         return measured_poses(
-            robot, recording_of_run(run), free_mass=free_mass, stillness=stillness
+            robot,
+            recording_of_run(run),
+            up=up,
+            moving=moving,
+            free_mass=free_mass,
+            stillness=stillness,
         )
     for side in FEET:
         if side not in run.foot_wrench:
             raise EquipoiseError(
                 f"the run of {robot.name} has no wrench of the {side} foot"
             )
-    wrenches = {side: np.asarray(run.foot_wrench[side]) for side in FEET}
+    wrenches: dict[str, Array] = {
+        side: np.asarray(run.foot_wrench[side]) for side in FEET
+    }
     source = f"run of {robot.name}"
-    check_alive(source, robot, wrenches)
     positions, views = joint_positions(robot, run.q), sole_views(robot, run.q)
     log = BalanceSeries(source, robot, run.time, positions, views, wrenches)
+    check_alive(log)
     usable = np.ones(len(run.time), dtype=np.bool_)
-    return _of_log(log, usable, stillness or Stillness(), free_mass, [], 0.0)
+    return _of_log(log, usable, stillness, moving, free_mass, [], 0.0)
 
 
 def _of_log(
     log: BalanceSeries,
     usable: NDArray[np.bool_],
     stillness: Stillness,
+    moving: bool,
     free_mass: bool,
     notices: list[str],
     late: float | None,
 ) -> ExtractedPoses:
     calm = still_rows(log, stillness) & usable
     rows_checked = calm if calm.any() else usable
-    checked = {side: own[rows_checked] for side, own in log.wrenches.items()}
-    notices.extend(check_wrenches(log.source, log.robot, checked, free_mass=free_mass))
+    notices.extend(check_wrenches(log, rows_checked, free_mass=free_mass))
     found = find_stretches(log, usable, stillness)
-    if not found.kept:
+    pieces, slow = found.kept, None
+    if moving or len(found.kept) < FEWEST_POSES:
+        slow = slow_motion(log, usable, stillness, found.kept, found.reasons)
+        slow = slow if len(slow.pieces) > len(found.kept) else None
+        if slow is not None:
+            pieces = slow.pieces
+            notices.append(
+                f"{len(slow.pieces) - len(found.kept)} pieces of slow motion (CoM "
+                f"below {1e3 * slow.speed:.0f} mm/s, in "
+                f"{len(set(slow.run.tolist()))} continuous movements) are used, and "
+                f"{len(found.kept)} standing poses; the model's rate of momentum is "
+                "taken into account"
+            )
+    if not pieces:
         raise EquipoiseError(_nothing_found(log, found, stillness))
     notices.extend(found.notices)
-    rows = [stretch.rows for stretch in found.kept]
-    spread = scatter(log, found.kept, stillness.window_s)
+    rate_of_row = None if slow is None else slow.rate_of_row
+    spread = scatter(log, pieces, stillness.window_s, rate_of_row)
+    poses = _means(log, pieces, spread.samples)
+    if slow is not None:
+        rate = slow.rate + mean_bend(log, poses, [piece.rows for piece in pieces])
+        poses = replace(poses, stretch=slow.run, momentum_rate=rate)
+    return ExtractedPoses(
+        poses,
+        _with_level(spread.noise, poses),
+        tuple(notices),
+        pieces,
+        late,
+        found.reasons.rows(log.time),
+    )
+
+
+def _means(
+    log: BalanceSeries, pieces: Sequence[Stretch], samples: NDArray[np.int64]
+) -> MeasuredPoses:
+    """Return the poses that stretches of a log are on average."""
+    rows = [piece.rows for piece in pieces]
+
+    def mean(values: Array) -> Array:
+        return np.array([values[row].mean(axis=0) for row in rows])
+
     # means across turns of a circle
-    means = np.array(
-        [np.unwrap(log.positions[row], axis=0).mean(axis=0) for row in rows]
-    )
-    poses = MeasuredPoses(
+    joints = [np.unwrap(log.positions[row], axis=0).mean(axis=0) for row in rows]
+    # what is not measured is wrong by the same in all poses: more do not help
+    shared = float(np.sqrt(len(rows)))
+    return MeasuredPoses(
         log.robot,
-        _anywhere(log.robot, means),
-        {
-            side: np.array([own[row].mean(axis=0) for row in rows])
-            for side, own in log.wrenches.items()
-        },
-        spread.samples,
-        np.array([stretch.start_s for stretch in found.kept]),
+        _anywhere(log.robot, np.array(joints)),
+        {name: mean(own) for name, own in log.wrenches.items()},
+        samples,
+        np.array([piece.start_s for piece in pieces]),
+        plates={name: _rigid(mean(own)) for name, own in log.plates.items()},
+        missing_std={name: shared * mean(own) for name, own in log.missing_std.items()},
+        up_in_base=None if log.up_in_base is None else mean(log.up_in_base),
     )
-    return ExtractedPoses(poses, spread.noise, tuple(notices), found.kept, late)
+
+
+def _rigid(transforms: Array) -> Array:
+    """Return the rigid transforms nearest to means of some, shape (n, 4, 4)."""
+    left, _, right = np.linalg.svd(transforms[:, :3, :3])
+    rigid = np.array(transforms)
+    rigid[:, :3, :3] = left @ right
+    return rigid
 
 
 def _of_table(
     log: BalanceSeries, samples: Array | None, notices: list[str]
 ) -> ExtractedPoses:
-    load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
-    fraction = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
-    for side, own in zip(FEET, fraction.T, strict=True):
+    for side, own in zip(FEET, footing(log, 0.5).load.T, strict=True):
         if own.min() < LEAST_LOAD:
             row = int(np.argmin(own))
             raise EquipoiseError(
@@ -228,32 +369,33 @@ def _of_table(
             f"{log.source}: pose {log.time[row]:.0f} has {counts[row]:g} samples; at "
             "least one is needed"
         )
-    poses = MeasuredPoses(
-        log.robot,
-        _anywhere(log.robot, log.positions),
-        {side: own for side, own in log.wrenches.items()},
-        np.rint(counts).astype(np.int64),
-        log.time,
-    )
-    return ExtractedPoses(poses, SensorNoise(), tuple(notices))
+    pieces = [
+        Stretch(row, row + 1, float(number), float(number))
+        for row, number in enumerate(log.time)
+    ]
+    kept, strange = with_the_weight(log, pieces)
+    reasons = RowReasons(len(pieces))
+    for piece, text in strange:
+        reasons.say(piece.rows, text)
+        notices.append(f"pose {piece.start_s:.0f} is left out: {text}")
+    for number, piece in enumerate(kept):
+        reasons.say(piece.rows, "pose of the table", pose=number)
+    counts = counts[[piece.first for piece in kept]]
+    poses = _means(log, kept, np.rint(counts).astype(np.int64))
+    rows = reasons.rows(log.time)
+    noise = _with_level(SensorNoise(), poses)
+    return ExtractedPoses(poses, noise, tuple(notices), rows=rows)
 
 
-def _both_wrenches(
-    recording: Recording, robot: Robot, q: Array, notices: list[str]
-) -> dict[Side, Array]:
-    for side in FEET:
-        if side not in robot.soles:
-            raise EquipoiseError(f"{robot.name} has no {side} sole to stand on")
-    found = foot_wrenches(recording, robot, q, notices)
-    for side in FEET:
-        if side not in found:
-            known = [f"'{n}' in '{w.frame}'" for n, w in recording.wrenches.items()]
-            raise EquipoiseError(
-                f"{recording.source}: no wrench is in a frame of the {side} leg of "
-                f"{robot.name}; its wrenches are: {', '.join(known) or 'none'}; "
-                f"{FRAME_HINT}"
-            )
-    return found
+def _with_level(noise: SensorNoise, poses: MeasuredPoses) -> SensorNoise:
+    """Return the noise with a usual level of the soles where no lateral force shows it.
+
+    That is where no sensor measures lateral forces.
+    """
+    blind = [np.any(own[:, :2]) for own in poses.missing_std.values()]
+    if len(blind) == len(poses.sensors) and all(blind):
+        return replace(noise, level=USUAL_LEVEL)
+    return noise
 
 
 def _with_frames(
@@ -285,70 +427,10 @@ def _nothing_found(
         )
     tilt = float(np.rad2deg(np.median(log.views.tilt)))
     tilted = tilt > np.rad2deg(MOST_TILT)
+    slow = 1e3 * SLOW_FRACTION * np.sqrt(STANDARD_GRAVITY * max(height, 0.0))
     return (
         f"{log.source}: the robot never stands still: its centre of mass is never "
-        f"slower than {limit * 1e3:.1f} mm/s for {stillness.duration_s:g} s"
+        f"slower than {limit * 1e3:.1f} mm/s for {stillness.duration_s:g} s, nor does "
+        f"it move on both feet at less than {slow:.0f} mm/s for {SHORTEST_PIECE:g} s"
         + (f"; the soles are {tilt:.0f}° apart, are angles in rad?" if tilted else "")
-    )
-
-
-def read_pose_table(path: Path | str) -> Recording:
-    """Read a CSV file that holds one measured pose a row.
-
-    Columns are those of logs; a column of time is not needed, and ``samples`` may give
-    the number of independent samples that a row is the mean of. Rows that lack a number
-    are left out. Times are the numbers of the poses, from 0.
-
-    Raises:
-        EquipoiseError: If it is not such a table, naming the row or column at fault.
-    """
-    file = Path(path)
-    columns, notices = csv_columns(file, may_be_cut_off=False, unread=NUMBERS)
-    used = [name for name in columns if not BASE.fullmatch(name)]
-    broken = np.any([~np.isfinite(columns[name]) for name in used], axis=0)
-    lost = np.flatnonzero(broken)
-    if len(lost) > MOST_BROKEN * len(broken):
-        raise EquipoiseError(
-            f"{file}: {len(lost)} of {len(broken)} rows lack a number, the first is "
-            f"row {lost[0] + 2}"
-        )
-    if len(lost):
-        rows = ", ".join(str(row + 2) for row in lost[:8])
-        more = f" and {len(lost) - 8} more" if len(lost) > 8 else ""
-        notices.append(
-            f"{file.name}: {len(lost)} of {len(broken)} poses are left out: numbers "
-            f"are missing in row {rows}{more}"
-        )
-    kept = {name: columns[name][~broken] for name in used}
-    time = np.flatnonzero(~broken).astype(np.float64)
-    wrenches = {
-        name: MeasuredWrench(name.split("/")[-1], time, values)
-        for name, values in take_wrenches(kept, notices).items()
-    }
-    found = ((JOINT.fullmatch(name), name) for name in kept)
-    joints = {
-        match.group(1): kept[name]
-        for match, name in found
-        if match
-        and match.group(2) in (None, "position")
-        and not TIME.fullmatch(name.lower())
-    }
-    if not joints:
-        raise EquipoiseError(
-            f"{file}: holds no joint positions; its columns are: {', '.join(columns)}"
-        )
-    return Recording(
-        source=file,
-        time=time,
-        joints=joints,
-        velocity={},
-        effort={},
-        wrenches=wrenches,
-        base_pose=None,
-        base_source="",
-        base_frame="",
-        static_frames={},
-        urdf=None,
-        settings=None,
-        notices=tuple(notices),
     )

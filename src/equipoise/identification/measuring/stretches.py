@@ -13,15 +13,17 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.measuring.balance_series import (
     BalanceSeries,
+    near,
     runs,
     sliding,
 )
+from equipoise.identification.measuring.correlation import correlation_length
+from equipoise.identification.measuring.log_rows import RowReasons
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.statics import (
     FEET,
     MOST_TILT,
     centre_of_pressure,
-    total_wrench,
 )
 from equipoise.robot.description import STANDARD_GRAVITY
 
@@ -32,6 +34,12 @@ LEAST_LOAD = 0.05
 # Wrenches are steady while the vertical force (as a fraction of it) and the centre of
 # pressure (as a fraction of the CoM's height) stay as near to their medians as this.
 FORCE_FRACTION, PRESSURE_FRACTION = 0.02, 0.01
+# All stretches carry the same vertical force, to this fraction.
+WEIGHT_FRACTION = 0.1
+# On force plates soles are at the same height, to this fraction of the leg's length.
+SAME_HEIGHT = 0.02
+# Why rows are left out in which the robot does not stand still begins with this.
+MOVES = "moves: the centre of mass is"
 # A stretch ends where a joint has gone this far [rad or m].
 MOST_TRAVEL = 0.05
 # Rows farther apart than so many usual intervals, and than this [s], are a gap.
@@ -49,9 +57,6 @@ LEAST_FREE = 0.1
 # Encoders have a visible resolution if a joint has at most this many values for each
 # row, and they are mostly whole multiples, to this fraction, of the smallest step.
 FEW_VALUES, NEAR_WHOLE, MOSTLY, LEAST_STEPS = 0.25, 0.1, 0.8, 2
-# The sum of correlations ends where the lag is so many times the sum so far.
-WINDOW = 6.0
-MOST_ROUNDS = 20
 
 Rows = NDArray[np.bool_]
 
@@ -104,10 +109,12 @@ class FoundStretches(NamedTuple):
     Attributes:
         kept: Stretches in which both feet stand, joints and wrenches are steady.
         notices: What was left out, a sentence each.
+        reasons: Why each row of the log is used or not.
     """
 
     kept: tuple[Stretch, ...]
     notices: tuple[str, ...]
+    reasons: RowReasons
 
 
 def still_rows(log: BalanceSeries, stillness: Stillness) -> Rows:
@@ -128,10 +135,50 @@ def still_rows(log: BalanceSeries, stillness: Stillness) -> Rows:
         )
         slow &= np.linalg.norm(velocity, axis=1) < limit
         slow &= np.linalg.norm(push, axis=1) < limit
-    moves = np.append(0, np.cumsum(~slow))
-    first = np.searchsorted(time, time - 0.5 * window, side="left")
-    last = np.searchsorted(time, time + 0.5 * window, side="right")
-    return np.asarray(moves[last] == moves[first])
+    return np.asarray(~near(time, ~slow, 0.5 * window))
+
+
+class Footing(NamedTuple):
+    """How the feet stand in each row of a log.
+
+    Attributes:
+        load: Fraction of the load that the left and the right foot carry, shape (n, 2).
+        stands: Whether both carry enough, shape (n,).
+        flat: Whether both can be flat on the ground, shape (n,).
+    """
+
+    load: Array
+    stands: Rows
+    flat: Rows
+
+
+def footing(log: BalanceSeries, window_s: float) -> Footing:
+    """Return how the feet stand.
+
+    On force plates loads follow from the centre of pressure between the soles: their
+    distances to it, as those of a lever.
+
+    Args:
+        log: Rows of the log.
+        window_s: Window over which loads are averaged [s].
+    """
+    time, views = log.time, log.views
+    flat = views.tilt <= MOST_TILT
+    if log.plates:
+        total = sliding(time, log.total, window_s).mean
+        left, right = (views.sole_in_level[side][:, :3, 3] for side in FEET)
+        across = (left - right)[:, :2]
+        along = np.sum((centre_of_pressure(total) - right[:, :2]) * across, axis=1)
+        on_left = along / np.maximum(np.sum(across**2, axis=1), 1e-12)
+        fraction = np.column_stack([on_left, 1.0 - on_left])
+        length = max(leg.length for leg in log.robot.legs.values())
+        flat = flat & (np.abs((left - right)[:, 2]) <= SAME_HEIGHT * length)
+    else:
+        load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
+        load = sliding(time, load, window_s).mean
+        fraction = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
+    stands = np.asarray((fraction >= LEAST_LOAD).all(axis=1))
+    return Footing(fraction, stands, flat)
 
 
 def find_stretches(
@@ -144,43 +191,86 @@ def find_stretches(
         usable: Rows whose wrenches were measured, shape (n,).
         stillness: Thresholds of standing still.
     """
-    time, views = log.time, log.views
-    total = total_wrench(views.sole_in_level, log.wrenches)
+    time, views, total = log.time, log.views, log.total
     window = stillness.window_s
-    load = np.stack([log.wrenches[side][:, 2] for side in FEET], axis=1)
-    load = sliding(time, load, window).mean
-    fraction = load / np.maximum(load.sum(axis=1, keepdims=True), 1e-9)
-    stands = (fraction >= LEAST_LOAD).all(axis=1)
-    flat = views.tilt <= MOST_TILT
+    fraction, stands, flat = footing(log, window)
     pressed = centre_of_pressure(total) - views.com_in_level[:, :2]
     steady_of = np.column_stack([total[:, 2], pressed])
     steady_of = sliding(time, steady_of, window).mean
     height = float(np.median(views.com_in_level[:, 2]))
     smooth = sliding(time, log.positions, window).mean
+    still = still_rows(log, stillness)
+    reasons = RowReasons(len(time))
+    limit = 1e3 * stillness.speed_limit(height)
+    reasons.say(~usable, "a wrench is missing")
+    reasons.say(~still, f"{MOVES} faster than {limit:.1f} mm/s")
+    reasons.say(~stands, "a foot does not stand")
+    reasons.say(~flat, "a foot is not flat")
     kept: list[Stretch] = []
     notices: list[str] = []
-    for lull in _long(time, still_rows(log, stillness), stillness.duration_s):
+    for lull in long_runs(time, still, stillness.duration_s):
         rows = lull.rows
         good = (usable & stands & flat)[rows]
         if good.any():
             good &= _steady(steady_of[rows], good, height)
-        inner = _long(time[rows], good, stillness.duration_s)
+        inner = long_runs(time[rows], good, stillness.duration_s)
         pieces = [
             piece
             for part in inner
             for piece in _pieces(time, smooth, part, lull.first, stillness.duration_s)
         ]
         kept.extend(pieces)
+        unsteady = np.zeros(len(time), dtype=np.bool_)
+        unsteady[rows] = ~good
+        reasons.say(unsteady, "the wrenches are not steady")
         if not pieces:
             tilt = float(np.rad2deg(np.median(views.tilt[rows])))
             reason = _reason(usable[rows], fraction[rows], flat[rows], tilt)
             notices.append(
                 f"{lull.start_s:.2f} s to {lull.end_s:.2f} s is left out: {reason}"
             )
-    return FoundStretches(tuple(kept), tuple(notices))
+    kept, strange = with_the_weight(log, kept)
+    for stretch, text in strange:
+        reasons.say(stretch.rows, text)
+        notices.append(
+            f"{stretch.start_s:.2f} s to {stretch.end_s:.2f} s is left out: {text}"
+        )
+    for number, stretch in enumerate(kept):
+        reasons.say(stretch.rows, "stands still", pose=number)
+    reasons.say(slice(None), f"still for less than {stillness.duration_s:g} s")
+    return FoundStretches(tuple(kept), tuple(notices), reasons)
 
 
-def _long(time: Array, rows: Rows, duration_s: float) -> list[Stretch]:
+def with_the_weight(
+    log: BalanceSeries, stretches: list[Stretch]
+) -> tuple[list[Stretch], list[tuple[Stretch, str]]]:
+    """Return stretches that carry the same weight, and the others with the reason.
+
+    A robot that tips, leans on something or is held is not a standing robot. Of two
+    that differ, the one nearer to the model's weight is kept.
+    """
+    kept, strange = list(stretches), []
+    weight = log.robot.mass * STANDARD_GRAVITY
+    while len(kept) > 1:
+        loads = np.array([log.total[own.rows, 2].mean() for own in kept])
+        others = np.array([np.median(np.delete(loads, at)) for at in range(len(loads))])
+        away = np.abs(loads / others - 1.0)
+        if away.max() <= WEIGHT_FRACTION:
+            break
+        worst = int(np.argmax(away if len(kept) > 2 else np.abs(loads - weight)))
+        more = loads[worst] > others[worst]
+        text = (
+            f"the ground carries {loads[worst]:.0f} N there, "
+            f"{abs(loads[worst] / others[worst] - 1.0):.0%} "
+            f"{'more' if more else 'less'} than in the other stretches "
+            f"({others[worst]:.0f} N; at most {WEIGHT_FRACTION:.0%}): the robot tips, "
+            "or something holds it"
+        )
+        strange.append((kept.pop(worst), text))
+    return kept, strange
+
+
+def long_runs(time: Array, rows: Rows, duration_s: float) -> list[Stretch]:
     """Return runs of rows without a gap that last long enough."""
     if len(time) < 2:
         return []
@@ -245,30 +335,39 @@ class Scatter(NamedTuple):
 
 
 def scatter(
-    log: BalanceSeries, stretches: Sequence[Stretch], window_s: float
+    log: BalanceSeries,
+    stretches: Sequence[Stretch],
+    window_s: float,
+    rate: Array | None = None,
 ) -> Scatter:
     """Return the sensors' noise, and the independent samples of each stretch.
 
-    It is that of both feet's wrenches together, in excess of what the moving CoM
-    explains: feet that push against each other do not count. Unmodelled motion, such
-    as sway that encoders do not show, is included.
+    It is that of all wrenches together, in excess of what the moving CoM explains: feet
+    that push against each other do not count. Unmodelled motion, such as sway that
+    encoders do not show, is included.
 
     Args:
         log: Rows of the log.
         stretches: At least one.
         window_s: Window over which the CoM is averaged [s].
+        rate: Rate of the model's momentum in the level frame [N, Nm], shape (n, 6),
+            where it moves.
     """
+    # errors of a model that moves are a trend, not noise
+    degree = 0 if rate is None else 1
     excess, arms, counts = [], [], []
+    places = log.sensor_in_level.values()
     for stretch in stretches:
         rows = stretch.rows
-        soles = {side: log.views.sole_in_level[side][rows] for side in FEET}
-        total = total_wrench(soles, {side: log.wrenches[side][rows] for side in FEET})
+        total = np.array(log.total[rows])
+        if rate is not None:
+            total -= rate[rows]
         weight = float(total[:, 2].mean())
         centre = sliding(log.time[rows], log.views.com_in_level[rows], window_s).mean
         total[:, 3] -= weight * centre[:, 1]
         total[:, 4] += weight * centre[:, 0]
-        excess.append(total - total.mean(axis=0))
-        arms.append([soles[side][:, :3, 3].mean(axis=0) for side in FEET])
+        excess.append(_rest(log.time[rows], total, degree))
+        arms.append([place[rows, :3, 3].mean(axis=0) for place in places])
         counts.append(len(total))
     # rounding errors do not scatter at random: they do not count
     floor = np.repeat([LEAST_FORCE, LEAST_ARM * LEAST_FORCE], 3)
@@ -278,23 +377,39 @@ def scatter(
     lengths = [correlation_length([own[:, at] for own in excess]) for at in varying]
     length = max(lengths, default=1.0)
     independent = np.array(counts) / length
-    free = np.maximum(independent - 1.0, LEAST_FREE * independent)
+    free = np.maximum(independent - 1.0 - degree, LEAST_FREE * independent)
     squares = sum(np.sum(own**2, axis=0) / length for own in excess)
     variance = np.asarray(squares) / free.sum()
-    force = max(float(np.sqrt(variance[:3].mean() / len(FEET))), LEAST_FORCE)
+    # of what all sensors measure
+    missing = [own.any(axis=0) for own in log.missing_std.values()]
+    known = ~np.any(missing, axis=0) if missing else np.ones(6, dtype=np.bool_)
+    known[2] = True
+    sensors = len(log.wrenches)
+    force = float(np.sqrt(variance[:3][known[:3]].mean() / sensors))
+    force = max(force, LEAST_FORCE)
     # Σ M = Σ (M_s + p_s × F_s): the part of the forces' noise is subtracted
     lever = float(np.sum(np.array(arms) ** 2)) / len(arms)
-    by_force = 2.0 * force**2 * lever
-    torque_variance = (variance[3:].sum() - by_force) / (3.0 * len(FEET))
+    torque_variance = 0.0
+    if known[3:].any():
+        by_force = 2.0 * force**2 * lever / 3.0
+        own = float(variance[3:][known[3:]].mean())
+        torque_variance = max(own - by_force, 0.0) / sensors
     noise = SensorNoise(
         force=force,
-        torque=max(float(np.sqrt(max(torque_variance, 0.0))), LEAST_ARM * force),
+        torque=max(float(np.sqrt(torque_variance)), LEAST_ARM * force),
         joint=max(
             SensorNoise().joint, encoder_step(log.positions) / float(np.sqrt(12.0))
         ),
     )
     samples = np.maximum(np.rint(independent), 1).astype(np.int64)
     return Scatter(noise, samples)
+
+
+def _rest(time: Array, values: Array, degree: int) -> Array:
+    """Return values (n, k) less the best polynomial in time of a degree."""
+    since = (time - time.mean()) / max(float(np.ptp(time)), 1e-9)
+    basis = np.vander(since, degree + 1)
+    return np.asarray(values - basis @ np.linalg.lstsq(basis, values, rcond=None)[0])
 
 
 def encoder_step(positions: Array) -> float:
@@ -315,44 +430,3 @@ def encoder_step(positions: Array) -> float:
         if np.mean(rest < NEAR_WHOLE) >= MOSTLY and len(apart) >= LEAST_STEPS:
             steps.append(step)
     return float(np.median(steps)) if steps else 0.0
-
-
-def correlation_length(pieces: Sequence[Array]) -> float:
-    """Return the number of consecutive samples that count as one, at least 1.
-
-    It is τ = 1 + 2 Σ ρ_k with the autocorrelation ρ_k at lag k, pooled over pieces of
-    one process that may have different means; the sum ends at the first lag k ≥ 6 τ
-    (Sokal's window). The mean of n samples has the variance of n / τ independent ones.
-
-    Args:
-        pieces: Samples at equal time intervals, shape (n_i,) each.
-    """
-    centred = [piece - piece.mean() for piece in pieces if len(piece) > 1]
-    if not centred or not any(np.any(piece != 0.0) for piece in centred):
-        return 1.0
-    longest = max(len(piece) for piece in centred)
-    products, counts = np.zeros(longest), np.zeros(longest)
-    for piece in centred:
-        lags = len(piece)
-        spectrum = np.fft.rfft(piece, 2 * lags)  # Σ_i x_i x_{i+k} for every lag k
-        products[:lags] += np.fft.irfft(np.abs(spectrum) ** 2, 2 * lags)[:lags]
-        counts[:lags] += np.arange(lags, 0, -1)
-    covariance = products / counts
-    mean_length = sum(len(piece) for piece in centred) / len(centred)
-    length, lost = 1.0, 0.0
-    for _ in range(MOST_ROUNDS):
-        # subtracting the pieces' own means removed the variance of the mean
-        rho = (covariance + lost) / (covariance[0] + lost)
-        before, length = length, _summed(rho, mean_length)
-        fraction = min(length / mean_length, 0.9)
-        lost = covariance[0] * fraction / (1.0 - fraction)
-        if abs(length - before) < 1e-3 * length:
-            break
-    return length
-
-
-def _summed(rho: Array, most: float) -> float:
-    sums = 1.0 + 2.0 * np.cumsum(np.append(0.0, rho[1:]))
-    ends = np.flatnonzero(np.arange(len(rho)) >= WINDOW * np.maximum(sums, 1.0))
-    end = int(ends[0]) if len(ends) else len(rho) - 1
-    return float(min(max(sums[end], 1.0), max(most, 1.0)))

@@ -28,7 +28,8 @@ from equipoise.identification.measuring.log_checks import (
     check_joint_names,
     in_si,
 )
-from equipoise.identification.measuring.log_poses import AT_ORIGIN, read_pose_table
+from equipoise.identification.measuring.log_poses import AT_ORIGIN
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.prior import default_prior
 from equipoise.identification.statics import FEET, links_with_mass
 from equipoise.kinematics.com import com

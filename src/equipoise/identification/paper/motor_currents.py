@@ -24,7 +24,7 @@ import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measuring.log_poses import read_pose_table
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.paper.validation import sole_jacobian
 from equipoise.identification.statics import FEET, MeasuredPoses, frames_of
 from equipoise.kinematics.stance import sole_pose

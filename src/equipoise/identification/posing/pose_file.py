@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
-from equipoise.identification.measuring.log_poses import read_pose_table
+from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.statics import FEET, MOST_TILT
 from equipoise.kinematics.com import com
 from equipoise.kinematics.stance import sole_pose

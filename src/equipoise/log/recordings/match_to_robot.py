@@ -17,7 +17,7 @@ from equipoise.robot.anatomy.soles import placement_in_body
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import BASE_V, degree_names
 from equipoise.robot.model import Robot
-from equipoise.robot.parts import Side
+from equipoise.robot.parts import Side, Sole
 
 # With a lower fraction of the leg joints the log is another robot's.
 LEAST_MATCHED = 0.5
@@ -33,6 +33,12 @@ LATE = 0.1
 # A frame of this name that the log itself fixes to a foot is that of a sensor between
 # shank and foot.
 ABOVE_FOOT = re.compile(r"ankle")
+# Fixed joints of a robot's file of this name are sensors.
+SENSOR_JOINT = re.compile(
+    r"(?<![a-z])(?:ft|fts|f_t|sensor|loadcell|load_cell)(?![a-z])"
+)
+# Wrenches of this name, or in a frame of this name, are those of force plates.
+PLATE = re.compile(r"plate|platform|treadmill|(?<![a-z])(?:fp|grf)_?\d*(?![a-z])")
 SIDE_WORDS: dict[Side, str] = {
     "left": r"(?<![a-z])(?:l|left|lf|lfoot)(?![a-z])|left",
     "right": r"(?<![a-z])(?:r|right|rf|rfoot)(?![a-z])|right",
@@ -161,7 +167,21 @@ def _listed(names: Iterable[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-class _Placed(NamedTuple):
+class FootSensor(NamedTuple):
+    """What measures the ground's wrench on a foot.
+
+    Attributes:
+        name: Topic, or beginning of the columns.
+        values: Wrenches about and in the sole's frame [N, Nm], shape (n, 6).
+        measured: Which of the six are measured.
+    """
+
+    name: str
+    values: Array
+    measured: tuple[bool, ...]
+
+
+class PlacedFrame(NamedTuple):
     """A frame of the robot: the link or frame it hangs on, and its pose there."""
 
     frame: str
@@ -175,8 +195,7 @@ def foot_wrenches(
     """Return force and torque of the ground on each foot, as a run has them.
 
     They are about and in the sole's frame [N, Nm], shape (n, 6) each. A foot whose
-    wrench is not known is left out. A sensor between shank and foot does not measure
-    the foot's weight: that of the model is added, as of a level foot.
+    wrench or centre of pressure is not known is left out.
 
     Args:
         recording: What was measured.
@@ -184,12 +203,39 @@ def foot_wrenches(
         q: Configurations at the recording's times, at any pose of the base, (n, nq).
         notices: Receives what was left out, reversed or added.
     """
-    chosen: dict[Side, tuple[int, str, MeasuredWrench, _Placed]] = {}
+    found = foot_sensors(recording, robot, q, notices)
+    for side, own in found.items():
+        if not all(own.measured[2:5]):
+            notices.append(
+                f"'{own.name}' does not give the {side} foot's centre of pressure: it "
+                "is not shown"
+            )
+    return {side: own.values for side, own in found.items() if all(own.measured[2:5])}
+
+
+def foot_sensors(
+    recording: Recording, robot: Robot, q: Array, notices: list[str]
+) -> dict[Side, FootSensor]:
+    """Return what measures each foot, complete or not.
+
+    Sensors that give F_z or a centre of pressure only may be named after a foot
+    instead of a frame: they are taken to be at its sole. A sensor between shank and
+    foot does not measure what is below it: that weight of the model is added, as of a
+    level foot. Arguments are those of :func:`foot_wrenches`.
+    """
+    chosen: dict[Side, tuple[int, str, MeasuredWrench, PlacedFrame]] = {}
     for name, wrench in recording.wrenches.items():
-        placed = _placed(recording, robot, wrench.frame)
+        placed = placed_frame(recording, robot, wrench.frame)
         if placed is None:
             side = _side_by_name(f"{name} {wrench.frame}")
-            if side is not None:
+            partial = not (all(wrench.measured) or is_plate(recording, name))
+            if side is not None and side in robot.soles and partial:
+                placed = _at_sole(robot, robot.soles[side])
+                notices.append(
+                    f"'{name}' is taken to be in the frame of the {side} sole"
+                )
+        if placed is None:
+            if side is not None and not is_plate(recording, name):
                 notices.append(
                     f"wrench '{name}' is left out: {robot.name} has no frame "
                     f"'{wrench.frame}' that it could be in"
@@ -203,43 +249,77 @@ def foot_wrenches(
             chosen[side] = (rank, name, wrench, placed)
     found: dict[Side, Array] = {}
     for side, (_, name, wrench, placed) in chosen.items():
-        values = _at_times(recording.time, wrench, name, notices)
+        values = at_times(recording.time, wrench, name, notices)
         found[side] = _in_sole(robot, q, side, placed, values)
     found = _signs_corrected(robot, found, notices)
     for side, (_, name, wrench, placed) in chosen.items():
-        foot, _ = placement_in_body(robot.model, robot.soles[side])
-        own_frame = wrench.frame in recording.static_frames and placed.body == foot
-        if own_frame and ABOVE_FOOT.search(wrench.frame.lower()):
-            weight = _foot_weight(robot, q, side)
+        below = _links_below(recording, robot, side, wrench.frame, placed)
+        weight = _weight_of(robot, q, side, below)
+        if np.any(weight):
             found[side] = found[side] + weight
             notices.append(
                 f"wrench '{name}' is of a sensor above the foot ('{wrench.frame}'): "
                 f"the foot's weight, {weight[0, 2]:.1f} N in the model, is added"
             )
-    return found
+    return {
+        side: FootSensor(chosen[side][1], values, chosen[side][2].measured)
+        for side, values in found.items()
+    }
 
 
-def _foot_weight(robot: Robot, q: Array, side: Side) -> Array:
-    """Return the wrench that carries all beyond a leg's last joint, on a level sole.
+def is_plate(recording: Recording, name: str) -> bool:
+    """Whether a wrench is that of a force plate, by its name or frame."""
+    return bool(PLATE.search(f"{name} {recording.wrenches[name].frame}".lower()))
+
+
+def _at_sole(robot: Robot, sole: Sole) -> PlacedFrame:
+    body, _ = placement_in_body(robot.model, sole)
+    return PlacedFrame(sole.link, sole.transform_sole_to_link, body)
+
+
+def _links_below(
+    recording: Recording, robot: Robot, side: Side, frame: str, placed: PlacedFrame
+) -> set[str]:
+    """Return the links between a sensor and the ground.
+
+    A sensor is a frame of the log that is called ankle and fixed to the foot, or a
+    fixed joint of the robot's file that is called a sensor.
+    """
+    joints = robot.description.joints
+    foot, _ = placement_in_body(robot.model, robot.soles[side])
+    begins: set[str] = set()
+    if frame in recording.static_frames:
+        if placed.body == foot and ABOVE_FOOT.search(frame.lower()):
+            begins = {j.child for j in joints if j.name == robot.model.names[foot]}
+    elif SENSOR_JOINT.search(frame.lower()):
+        begins = {j.child for j in joints if j.name == frame and j.kind == "fixed"}
+    below: set[str] = set()
+    while begins - below:
+        below |= begins
+        begins = {joint.child for joint in joints if joint.parent in below}
+    return below
+
+
+def _weight_of(robot: Robot, q: Array, side: Side, links: set[str]) -> Array:
+    """Return the wrench that carries links, as on a level sole.
 
     It is about and in the sole's frame [N, Nm], shape (n, 6).
     """
-    model = robot.model
-    foot, _ = placement_in_body(model, robot.soles[side])
     world_to_sole = np.linalg.inv(sole_pose(robot, q, side))
     wrench = np.zeros((len(q), 6))
-    for body in model.subtrees[foot]:
-        inertia = model.inertias[int(body)]
-        lever = np.append(inertia.lever, 1.0)
-        pose = np.asarray(frame_pose(robot, q, model.names[int(body)]))
+    for link in robot.description.links:
+        if link.name not in links or link.inertial is None:
+            continue
+        lever = np.append(link.inertial.com_in_link, 1.0)
+        pose = np.asarray(frame_pose(robot, q, link.name))
         centre = np.einsum("nij,njk,k->ni", world_to_sole, pose, lever)[:, :3]
-        force = np.array([0.0, 0.0, inertia.mass * STANDARD_GRAVITY])
+        force = np.array([0.0, 0.0, link.inertial.mass * STANDARD_GRAVITY])
         wrench[:, :3] += force
         wrench[:, 3:] += np.cross(centre, force)
     return wrench
 
 
-def _placed(recording: Recording, robot: Robot, frame: str) -> _Placed | None:
+def placed_frame(recording: Recording, robot: Robot, frame: str) -> PlacedFrame | None:
     """Find a frame: as the log places it, else as the robot's file does."""
     own = recording.static_frames.get(frame)
     name, pose = (own.parent, own.transform_to_parent) if own else (frame, np.eye(4))
@@ -249,11 +329,13 @@ def _placed(recording: Recording, robot: Robot, frame: str) -> _Placed | None:
         if own is None:
             return None
         # the log hangs it on a frame of its own
-        parent = _placed(recording, robot, name) if name != frame else None
+        parent = placed_frame(recording, robot, name) if name != frame else None
         if parent is None:
             return None
         return parent._replace(pose=parent.pose @ pose)
-    return _Placed(name, np.asarray(pose), int(robot.model.frames[index].parentJoint))
+    return PlacedFrame(
+        name, np.asarray(pose), int(robot.model.frames[index].parentJoint)
+    )
 
 
 def _side_by_leg(robot: Robot, body: int) -> Side | None:
@@ -272,7 +354,7 @@ def _side_by_name(text: str) -> Side | None:
     return None
 
 
-def _rank(robot: Robot, side: Side, placed: _Placed, frame: str) -> int:
+def _rank(robot: Robot, side: Side, placed: PlacedFrame, frame: str) -> int:
     """Return how far a frame is from the sole: 0 the sole, 1 the foot, else more."""
     body, _ = placement_in_body(robot.model, robot.soles[side])
     if placed.body != body:
@@ -282,9 +364,13 @@ def _rank(robot: Robot, side: Side, placed: _Placed, frame: str) -> int:
     return 0 if "sole" in frame.lower() else 1
 
 
-def _at_times(
+def at_times(
     time: Array, wrench: MeasuredWrench, name: str, notices: list[str]
 ) -> Array:
+    """Return a wrench at other times [s], interpolated, shape (n, 6).
+
+    A notice says where its first or last values are held.
+    """
     late = max(wrench.time[0] - time[0], time[-1] - wrench.time[-1])
     if late > LATE:
         notices.append(
@@ -295,7 +381,7 @@ def _at_times(
 
 
 def _in_sole(
-    robot: Robot, q: Array, side: Side, placed: _Placed, values: Array
+    robot: Robot, q: Array, side: Side, placed: PlacedFrame, values: Array
 ) -> Array:
     """Return wrenches about and in the sole's frame instead of another frame's."""
     body, sole = placement_in_body(robot.model, robot.soles[side])

@@ -22,18 +22,43 @@ GAP_SECONDS, GAP_INTERVALS = 0.5, 20.0
 Times = NDArray[np.int64]
 
 
+# What a six-axis sensor measures of force, then torque.
+ALL_SIX = (True,) * 6
+
+
 class MeasuredWrench(NamedTuple):
-    """Wrenches by a force-torque sensor or an estimator.
+    """Wrenches by a force-torque sensor, an insole, a force plate or an estimator.
 
     Attributes:
         frame: The frame that it is about and in, as the log names it.
         time: Time on the recording's clock [s], shape (m,).
-        values: Force then torque [N, Nm], shape (m, 6).
+        values: Force then torque [N, Nm], shape (m, 6); zero where not measured.
+        measured: Which of the six are measured: feet may have F_z only.
+        by_pressure: Whether torques were made of a logged centre of pressure.
     """
 
     frame: str
     time: Array
     values: Array
+    measured: tuple[bool, ...] = ALL_SIX
+    by_pressure: bool = False
+
+
+class MeasuredImu(NamedTuple):
+    """Measurements of an inertial measurement unit.
+
+    Attributes:
+        frame: Its frame, as the log names it.
+        time: Time on the recording's clock [s], shape (m,).
+        up: Direction against gravity in its axes, by its orientation, shape (m, 3);
+            None where it gives none.
+        specific_force: By its accelerometer [m/s²], shape (m, 3).
+    """
+
+    frame: str
+    time: Array
+    up: Array | None
+    specific_force: Array
 
 
 class StaticFrame(NamedTuple):
@@ -63,6 +88,7 @@ class Recording:
             odometry frame, shape (n, 7); None where the log has none.
         base_source: Topic or columns of that pose, ``""`` if there is none.
         base_frame: The frame of that pose; ``""`` for the robot's root.
+        imu: Measurements of an IMU, if there is one.
         static_frames: Frames that the log itself fixes to others (``/tf_static``).
         urdf: The robot, where the log describes it.
         settings: TOML of the robot, where the log holds one.
@@ -82,6 +108,7 @@ class Recording:
     urdf: str | None = None
     settings: bytes | None = None
     notices: tuple[str, ...] = ()
+    imu: MeasuredImu | None = None
 
     def __post_init__(self) -> None:
         """Freeze."""
@@ -92,7 +119,7 @@ class Recording:
         if self.base_pose is not None:
             self._set("base_pose", frozen_array(self.base_pose))
         wrenches = {
-            key: MeasuredWrench(w.frame, frozen_array(w.time), frozen_array(w.values))
+            key: w._replace(time=frozen_array(w.time), values=frozen_array(w.values))
             for key, w in self.wrenches.items()
         }
         self._set("wrenches", MappingProxyType(wrenches))

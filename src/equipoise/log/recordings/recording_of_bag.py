@@ -31,12 +31,14 @@ USED_TYPES = (
     "nav_msgs/Odometry",
     "tf2_msgs/TFMessage",
     "geometry_msgs/PoseStamped",
+    "sensor_msgs/Imu",
 )
 DESCRIPTION = "robot_description"
 # Topics of joint states and wrenches that hold desired, not measured values.
 DESIRED = re.compile(r"command|cmd|desired|goal|reference|setpoint|target")
 # Poses of other things than the base (goals, objects) are common.
 BASE_WORD = re.compile(r"base|body|mocap|pelvis|root|torso|trunk|waist|vicon|optitrack")
+IMU_WORD = re.compile(r"base|body|pelvis|root|trunk|waist|^/imu(/data)?$")
 # Frames that do not move, in one of which the base's pose is given.
 FIXED_FRAMES = ("world", "odom", "map")
 
@@ -72,6 +74,7 @@ def recording_of_bag(bag: Bag) -> Recording:
         _joint_topics(bag),
         [_stamped_series(topic, "wrench.force.x", 6) for topic in wrenches],
         _base_series(bag),
+        _imu_series(bag),
         static_frames=_static_frames(bag),
         urdf=described_urdf(bag),
         settings=bag.attachments.get(SETTINGS_ATTACHMENT),
@@ -126,6 +129,26 @@ def _base_series(bag: Bag) -> Series | None:
         if valid is not None:
             return valid
     return None
+
+
+def _imu_series(bag: Bag) -> Series | None:
+    """Return quaternion and specific force of the IMU with most messages.
+
+    Quaternions are zero where the message says that there is no orientation.
+    """
+    topics = _of_type(bag, "sensor_msgs/Imu")
+    if not topics:
+        return None
+    # an IMU of the base before others, of a foot or a camera
+    best = max(
+        topics,
+        key=lambda topic: (bool(IMU_WORD.search(topic.topic)), len(topic.times)),
+    )
+    turned = _stamped_series(best, "orientation.x", 4)
+    pushed = _stamped_series(best, "linear_acceleration.x", 3).values
+    unknown = _stamped_series(best, "orientation_covariance", 1).values[:, 0] == -1.0
+    orientation = np.where(unknown[:, None], 0.0, turned.values)
+    return turned._replace(values=np.hstack([orientation, pushed]))
 
 
 def _static_frames(bag: Bag) -> dict[str, StaticFrame]:

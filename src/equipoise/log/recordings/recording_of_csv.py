@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array, plausible
 from equipoise.errors import EquipoiseError
@@ -17,6 +18,7 @@ from equipoise.input_file import LARGEST_TABLE_BYTES, open_input
 from equipoise.log.mcap_format.log_size import FARTHEST_TIME
 from equipoise.log.mcap_format.mcap_writer import NANOSECONDS
 from equipoise.log.recordings.recording import (
+    MeasuredImu,
     MeasuredWrench,
     Recording,
     Times,
@@ -29,6 +31,7 @@ from equipoise.log.recordings.recording import (
     seconds_from,
     sorted_rows,
 )
+from equipoise.log.recordings.topic_series import measured_imu
 from equipoise.robot.description import first_few
 
 TIME = re.compile(
@@ -41,10 +44,15 @@ SURELY_NANOSECONDS = 1e16
 WRENCH = re.compile(
     r"(.+)[._/](?:([fmt])([xyz])|(force|torque|moment)[._/]([xyz]))", re.IGNORECASE
 )
+PRESSURE = re.compile(r"(.+)[._/]cop[._/]?([xy])", re.IGNORECASE)
 WRENCH_ORDER = tuple(f"{kind}{axis}" for kind in "fm" for axis in "xyz")
 BASE = re.compile(
     r"((?:floating_?)?base(?:_link)?|root(?:_link)?|pelvis)[._/]"
     r"(x|y|z|roll|pitch|yaw|qx|qy|qz|qw)",
+    re.IGNORECASE,
+)
+IMU = re.compile(
+    r"((?:.*[._/])?[^./]*imu[^./]*)[._/](qx|qy|qz|qw|roll|pitch|yaw|a(?:cc)?_?[xyz])",
     re.IGNORECASE,
 )
 JOINT = re.compile(r"(?:.*/)?([^/]+?)(?:[./_](position|velocity|effort|torque))?")
@@ -69,16 +77,17 @@ def recording_of_csv(file: Path) -> Recording:
     time = seconds_from(times[rows], int(times[rows[0]]))
     note_gaps(time, notices, file.name)
 
-    base, prefix = _take_base(columns, notices)
+    base, prefix = take_base(columns, notices)
     if base is not None:
         known = finite_rows(base[rows], notices, f"columns {prefix}.*")
         base = poses_at(time, time[known], base[rows][known]) if len(known) else None
+    imu = _take_imu(columns, rows, time)
     wrenches = {}
-    for name, values in take_wrenches(columns, notices).items():
-        there = finite_rows(values[rows], notices, f"columns {name}.*")
+    for name, wrench in take_wrenches(columns, notices).items():
+        there = finite_rows(wrench.values[rows], notices, f"columns {name}.*")
         if len(there):
-            frame, own = name.split("/")[-1], values[rows][there]
-            wrenches[name] = MeasuredWrench(frame, time[there], own)
+            own = wrench.values[rows][there]
+            wrenches[name] = wrench._replace(time=time[there], values=own)
     groups: dict[str, dict[str, Array]] = {"position": {}, "velocity": {}, "effort": {}}
     broken = 0
     for name, column in columns.items():
@@ -104,6 +113,7 @@ def recording_of_csv(file: Path) -> Recording:
         base_pose=base,
         base_source="" if base is None else f"columns {prefix}.*",
         notices=tuple(notices),
+        imu=imu,
     )
 
 
@@ -132,7 +142,7 @@ def _times(file: Path, columns: dict[str, Array], notices: list[str]) -> Times:
     )
 
 
-def _take_base(
+def take_base(
     columns: dict[str, Array], notices: list[str]
 ) -> tuple[Array | None, str]:
     """Take the base's columns out of a table: pose (n, 7), and how they begin."""
@@ -152,6 +162,31 @@ def _take_base(
             "qx, qy, qz, qw are needed"
         )
     return None, ""
+
+
+def _take_imu(
+    columns: dict[str, Array], rows: NDArray[np.int64], time: Array
+) -> MeasuredImu | None:
+    """Take an IMU's columns out of a table: orientation, specific force, or both."""
+    parts: dict[str, dict[str, Array]] = {}
+    for name in list(columns):
+        match = IMU.fullmatch(name)
+        if match:
+            key = re.sub(r"^a(cc)?_?", "a", match.group(2).lower())
+            parts.setdefault(match.group(1), {})[key] = columns.pop(name)[rows]
+    for prefix, own in parts.items():
+        if own.keys() >= {"roll", "pitch"}:  # up does not depend on yaw
+            own.setdefault("yaw", np.zeros(len(time)))
+        turned, nothing = _orientation(own), np.zeros(len(time))
+        if turned is None:
+            turned = np.zeros((len(time), 4))
+        pushed = np.stack([own.get(f"a{axis}", nothing) for axis in "xyz"], axis=1)
+        known = np.isfinite(turned).all(axis=1) & np.isfinite(pushed).all(axis=1)
+        frame = prefix.split("/")[-1]
+        found = measured_imu(frame, time[known], turned[known], pushed[known])
+        if found is not None:
+            return found
+    return None
 
 
 def _orientation(own: dict[str, Array]) -> Array | None:
@@ -176,8 +211,14 @@ def _orientation(own: dict[str, Array]) -> Array | None:
     )
 
 
-def take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, Array]:
-    """Take wrenches out of a table: force and torque (n, 6) by how columns begin."""
+def take_wrenches(
+    columns: dict[str, Array], notices: list[str]
+) -> dict[str, MeasuredWrench]:
+    """Take wrenches out of a table by how columns begin, without their times.
+
+    Feet may have F_z only, or F_z and a centre of pressure (insoles); force plates
+    often have the three forces and a centre of pressure.
+    """
     parts: dict[str, dict[str, str]] = {}
     for name in columns:
         match = WRENCH.fullmatch(name)
@@ -185,14 +226,28 @@ def take_wrenches(columns: dict[str, Array], notices: list[str]) -> dict[str, Ar
             kind = (match.group(2) or match.group(4)[0]).lower().replace("t", "m")
             axis = (match.group(3) or match.group(5)).lower()
             parts.setdefault(match.group(1), {})[f"{kind}{axis}"] = name
+        pressure = PRESSURE.fullmatch(name)
+        if pressure:
+            key = f"cop{pressure.group(2).lower()}"
+            parts.setdefault(pressure.group(1), {})[key] = name
     wrenches = {}
     for prefix, names in parts.items():
-        taken = [columns.pop(name) for name in names.values()]
-        if names.keys() != set(WRENCH_ORDER):
-            notices.append(f"columns {prefix}.* are left out: a wrench has six")
+        own = {key: columns.pop(name) for key, name in names.items()}
+        if "fz" not in own:
+            notices.append(
+                f"columns {prefix}.* are left out: without fz they are no wrench"
+            )
             continue
-        by_key = dict(zip(names, taken, strict=True))
-        wrenches[prefix] = np.stack([by_key[key] for key in WRENCH_ORDER], axis=1)
+        whole = own.keys() >= set(WRENCH_ORDER)
+        by_pressure = not whole and own.keys() >= {"copx", "copy"}
+        if by_pressure:  # about the frame's origin, in whose plane z = 0 it is
+            own["mx"] = own["copy"] * own["fz"]
+            own["my"] = -own["copx"] * own["fz"]
+        nothing = np.zeros(len(own["fz"]))
+        values = np.stack([own.get(key, nothing) for key in WRENCH_ORDER], axis=1)
+        measured = tuple(key in own for key in WRENCH_ORDER)
+        frame = prefix.split("/")[-1]
+        wrenches[prefix] = MeasuredWrench(frame, nothing, values, measured, by_pressure)
     return wrenches
 
 

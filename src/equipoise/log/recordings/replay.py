@@ -154,6 +154,35 @@ def _measured_base(
     recording: Recording, robot: Robot, q_at_origin: Array, notices: list[str]
 ) -> Array | None:
     """Return the recorded pose as one of the robot's root, on the floor."""
+    base = root_poses(recording, robot, q_at_origin, notices)
+    if base is None:
+        return None
+    soles = {side: sole_pose(robot, q_at_origin, side) for side in robot.soles}
+    if soles:
+        floor = lowest_corner(robot, to_transforms(base), soles)
+        height = float(np.median(floor))
+        if abs(height) > FLOOR_TOLERANCE:
+            notices.append(
+                f"the soles are at z = {height:.3f} m by '{recording.base_source}'; "
+                "the floor there is moved to z = 0"
+            )
+            base[:, 2] -= height
+    return base
+
+
+def root_poses(
+    recording: Recording, robot: Robot, q_at_origin: Array, notices: list[str]
+) -> Array | None:
+    """Return the recorded poses as those of the robot's root, shape (n, 7).
+
+    None where there are none, or of a frame that the robot does not have.
+
+    Args:
+        recording: What was measured.
+        robot: The robot.
+        q_at_origin: Configurations with the root at the origin, shape (n, nq).
+        notices: Receives why poses are left out.
+    """
     if recording.base_pose is None:
         return None
     base = np.array(recording.base_pose)
@@ -168,16 +197,6 @@ def _measured_base(
             )
             return None
         base = as_poses(to_transforms(base) @ np.linalg.inv(in_root))
-    soles = {side: sole_pose(robot, q_at_origin, side) for side in robot.soles}
-    if soles:
-        floor = lowest_corner(robot, to_transforms(base), soles)
-        height = float(np.median(floor))
-        if abs(height) > FLOOR_TOLERANCE:
-            notices.append(
-                f"the soles are at z = {height:.3f} m by '{recording.base_source}'; "
-                "the floor there is moved to z = 0"
-            )
-            base[:, 2] -= height
     return base
 
 

@@ -17,8 +17,15 @@ from equipoise.log.mcap_format.static_messages import (
     foot_sensor_frame,
     static_transforms,
 )
-from equipoise.log.mcap_format.topics import JOINT_STATES, ODOMETRY, wrench_topic
+from equipoise.log.mcap_format.topics import (
+    IMU,
+    JOINT_STATES,
+    ODOMETRY,
+    imu_frame,
+    wrench_topic,
+)
 from equipoise.log.recordings.recording import (
+    MeasuredImu,
     MeasuredWrench,
     Recording,
     StaticFrame,
@@ -41,6 +48,8 @@ MOST_BACKWARD = 0.05
 # Topics whose stamps lie farther apart than this were stamped by two clocks [ns].
 MOST_APART = NANOSECONDS // 2
 SHORTEST_QUATERNION = 1e-6
+# An accelerometer that shows less than this does not measure gravity [m/s²].
+LEAST_FORCE = 1.0
 
 
 class Series(NamedTuple):
@@ -90,6 +99,7 @@ def recording_of_series(
     states: Sequence[JointSeries],
     wrenches: Sequence[Series],
     base: Series | None,
+    imu: Series | None = None,
     *,
     static_frames: Mapping[str, StaticFrame],
     urdf: str | None = None,
@@ -103,6 +113,8 @@ def recording_of_series(
         states: Joints; the first gives the times, the others add joints that it lacks.
         wrenches: Wrenches of all sensors.
         base: Poses of the base, if they are known.
+        imu: Quaternion xyzw and specific force [m/s²] of an IMU, seven numbers; the
+            quaternion is zero where it gives none.
         static_frames: This and the rest as for :class:`~.recording.Recording`.
         urdf: URDF of the robot.
         settings: Settings of the robot.
@@ -150,7 +162,45 @@ def recording_of_series(
         urdf=urdf,
         settings=settings,
         notices=tuple(notices),
+        imu=None if imu is None else _imu(imu, logged, times),
     )
+
+
+def _imu(series: Series, logged: bool, times: NDArray[np.int64]) -> MeasuredImu | None:
+    time, values = _clean(series, logged, times, [])
+    return measured_imu(series.frame, time, values[:, :4], values[:, 4:])
+
+
+def measured_imu(
+    frame: str, time: Array, orientation: Array, specific_force: Array
+) -> MeasuredImu | None:
+    """Return an IMU's measurements; None if it has none.
+
+    Args:
+        frame: Its frame.
+        time: Times [s], shape (m,).
+        orientation: Quaternions xyzw that turn its axes to the world's, shape (m, 4);
+            zeros where it gives none.
+        specific_force: By its accelerometer [m/s²], shape (m, 3).
+    """
+    if len(time) == 0:
+        return None
+    length = np.linalg.norm(orientation, axis=1)
+    up = None
+    if np.all(length > SHORTEST_QUATERNION):
+        x, y, z, w = (orientation / length[:, None]).T
+        # the world's z in the IMU's axes: the last row of its rotation matrix
+        up = np.stack(
+            [
+                2.0 * (x * z - y * w),
+                2.0 * (y * z + x * w),
+                1.0 - 2.0 * (x * x + y * y),
+            ],
+            axis=1,
+        )
+    if up is None and np.any(np.linalg.norm(specific_force, axis=1) < LEAST_FORCE):
+        return None
+    return MeasuredImu(frame, time, up, specific_force)
 
 
 def _times(series: Series | JointSeries, logged: bool) -> NDArray[np.int64]:
@@ -257,6 +307,13 @@ def recording_of_run(run: Run) -> Recording:
             for side, values in measured.feet.items()
         ],
         base,
+        Series(
+            IMU,
+            imu_frame(robot),
+            logged,
+            taken,
+            np.hstack([measured.orientation, measured.specific_force]),
+        ),
         static_frames=frames,
     )
 

@@ -62,6 +62,7 @@ def identified_report(
         results: What was found, as
             ``Identified.summary()`` has it. ``versions``
             maps programs to versions, if there.
+            ``log_rows``, if there, are rows of the log with their fates.
             ``standing_com_covariance_m2``, shape (3, 3), is how the identified CoM of
             the standing robot scatters in the world [m²]; with it, its 95 % ellipse is
             drawn.
@@ -100,9 +101,21 @@ def identified_report(
         section("Offsets of the sensors", offsets_table(results["sensor_offsets"])),
         section("What the poses identify", _identifiable(results["identifiable"])),
         section("Notices", folded(results["notices"], "notices")),
+        section("Rows of the log", folded(_row_words(results), "stretches")),
         section("Reproduce", how_to_reproduce(results, reproduce)),
         style=resource(STYLE),
     )
+
+
+def _row_words(results: Mapping[str, Any]) -> list[str]:
+    """Return which rows of the log are which pose, or why they are left out."""
+    words = []
+    for row in results.get("log_rows", ()):
+        fate = "left out" if row["pose"] is None else f"pose {row['pose']}"
+        when = f"{row['start_s']:.2f} s to {row['end_s']:.2f} s"
+        words.append(f"{when}, rows {row['first']} to {row['end'] - 1}: {fate}; ")
+        words[-1] += row["reason"]
+    return words
 
 
 def _opening(results: Mapping[str, Any], title: str, found: Places) -> str:
