@@ -45,13 +45,14 @@ from equipoise.identification.measuring.log_poses import (
 from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.noise import SensorNoise, covariances, joint_lever
 from equipoise.identification.one_thread import one_thread
-from equipoise.identification.prior import Prior, default_prior
+from equipoise.identification.prior import Prior, PriorBelief, default_prior
 from equipoise.identification.statics import (
     PER_LINK,
     MeasuredPoses,
     check_standing,
     equations,
     frames_of,
+    link_parameters,
     total_wrench,
 )
 from equipoise.log.open_run import read_recording
@@ -65,6 +66,8 @@ SURPRISE = 3.0
 # A pose whose weight differs from the others' median by more than this fraction, and
 # than so many standard deviations, is none of standing.
 MOST_WEIGHT_ERROR, FAR_DEVIATIONS = 0.1, 5.0
+# A link's CoM that moves by more than this part of the longest limb moves far.
+FAR_LINK = 0.06
 # Poses whose links all stay within this of the first are one pose [m].
 ALIKE = 2e-3
 MISFITS = {
@@ -265,6 +268,17 @@ def without_missing_weight(
     return poses.take(np.flatnonzero(~far)), sentences
 
 
+def _farthest(belief: PriorBelief, values: Array) -> tuple[str, float]:
+    """Return the link whose CoM is farthest from the model's, and how far [m]."""
+    before, after = (
+        link_parameters(own, len(belief.links)) for own in (belief.mean, values)
+    )
+    away = after[:, 1:] / after[:, :1] - before[:, 1:] / before[:, :1]
+    distance = np.linalg.norm(away, axis=1)
+    worst = int(np.argmax(distance))
+    return belief.links[worst], float(distance[worst])
+
+
 def _check_enough(poses: MeasuredPoses, link_position: Array) -> None:
     if len(poses) < FEWEST:
         raise EquipoiseError(
@@ -304,6 +318,14 @@ def _remarks(
         remarks.append(
             "no other centres of mass predict stretches that were left out better than "
             "the model's: they stay, and all masses change by one factor"
+        )
+    farthest = _farthest(belief, possible.mean)
+    if farthest[1] > FAR_LINK * poses.robot.longest_limb:
+        remarks.append(
+            f"links' centres of mass had to move far, '{farthest[0]}' by "
+            f"{1e3 * farthest[1]:.0f} mm, to predict stretches that were left out: "
+            "read their sums, not single links; errors of another kind (encoders, soft "
+            "joints, frames) may be behind it"
         )
     if chosen.hypothesis.offsets is NOT_ZEROED:
         remarks.append(
