@@ -39,6 +39,7 @@ def test_all_kinds_at_once(say: Say, table: Path, tmp_path: Path) -> None:
         "identified_mjlab.py",
         "identified_posterior.json",
         "report.html",
+        "rows.csv",
         "summary.json",
     ]
     summary = json.loads((out / "summary.json").read_text())
