@@ -46,7 +46,7 @@ from equipoise.arrays import Array
 from equipoise.identification.consistency import link_bounds, new_inertials
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.noise import SensorNoise
-from equipoise.identification.prior import default_prior
+from equipoise.identification.prior import default_prior, prior_belief
 from equipoise.identification.statics import (
     FEET,
     MeasuredPoses,
@@ -70,6 +70,8 @@ MOVEMENTS, PIECES, SECONDS, PATHS = 4, 12, 10.0, 12
 SAMPLES = 100
 # Errors of motion capture in a pose: position [m] and attitude [rad].
 MOCAP_PLACE, MOCAP_TURN = 1e-3, 2e-3
+# Zeros of encoders in legs, as a fraction of those of others.
+LEG_ZEROS = 0.3
 # A common factor of all masses is within so many standard deviations.
 FAR = 2.0
 # The period of slow motion [s], and by how much joints, CoM and torso move: [rad], as
@@ -132,12 +134,14 @@ def true_links(name: str, rng: np.random.Generator) -> Array:
     return factor * np.concatenate(values)
 
 
-def on_plate(name: str, values: Array, rng: np.random.Generator) -> MeasuredPoses:
+def on_plate(
+    name: str, values: Array, zero_std: float | None, rng: np.random.Generator
+) -> MeasuredPoses:
     """Return standing poses on one force plate, the base seen by motion capture."""
     robot = robot_named(name)
     q = poses_for(name)[rng.choice(len(poses_for(name)) - NEW_POSES, POSES, False)]
     truth = robot.with_inertials(new_inertials(robot, values))
-    wrench = static_wrench(truth, turned_zeros(robot, q, rng))
+    wrench = static_wrench(truth, q)
     weight = STANDARD_GRAVITY * truth.mass
     wrench[:, 2] += VERTICAL * weight * rng.standard_normal(POSES)
     wrench[:, :2] += LATERAL * weight * rng.standard_normal((POSES, 2))
@@ -149,7 +153,7 @@ def on_plate(name: str, values: Array, rng: np.random.Generator) -> MeasuredPose
     base[:, :3, 3] = q[:, :3] + MOCAP_PLACE * rng.standard_normal((POSES, 3))
     return MeasuredPoses(
         robot,
-        q,
+        as_shown(robot, q, zero_std, rng),
         {"plate": wrench},
         np.full(POSES, SAMPLES),
         plates={"plate": np.linalg.inv(base)},
@@ -157,12 +161,16 @@ def on_plate(name: str, values: Array, rng: np.random.Generator) -> MeasuredPose
     )
 
 
-def turned_zeros(robot: eq.Robot, q: Array, rng: np.random.Generator) -> Array:
-    """Return true poses where encoders show others; the base stays."""
-    zeros = ZERO * rng.standard_normal(robot.nv - 6)
-    legs = [robot.model.idx_vs[robot.joint_id(name)] - 6 for name in robot.leg_joints]
-    zeros[legs] *= 0.3
-    return configurations(robot, q[:, :7], joint_positions(robot, q) + zeros)
+def as_shown(
+    robot: eq.Robot, q: Array, zero_std: float | None, rng: np.random.Generator
+) -> Array:
+    """Return poses as encoders with wrong zeros show them; None: as in verdicts."""
+    spread = np.full(robot.nv - 6, ZERO if zero_std is None else zero_std)
+    if zero_std is None:
+        legs = (robot.joint_id(name) for name in robot.leg_joints)
+        spread[[robot.model.idx_vs[leg] - 6 for leg in legs]] *= LEG_ZEROS
+    zeros = spread * rng.standard_normal(len(spread))
+    return configurations(robot, q[:, :7], joint_positions(robot, q) - zeros)
 
 
 def static_wrench(robot: eq.Robot, q: Array) -> Array:
@@ -244,7 +252,9 @@ def in_frames(pose: Array, wrench: Array) -> Array:
     return np.hstack([np.einsum("nij,nj->ni", back, part) for part in (force, torque)])
 
 
-def in_motion(name: str, values: Array, rng: np.random.Generator) -> MeasuredPoses:
+def in_motion(
+    name: str, values: Array, zero_std: float | None, rng: np.random.Generator
+) -> MeasuredPoses:
     """Return pieces of slow motion, with sensors at the soles."""
     robot = robot_named(name)
     truth = robot.with_inertials(new_inertials(robot, values))
@@ -259,27 +269,22 @@ def in_motion(name: str, values: Array, rng: np.random.Generator) -> MeasuredPos
         q.append(own)
         total.append(moving_wrench(truth, path, instants))
         rate.append(in_frames(level, by_model))
-    shown, wrench = np.concatenate(q), np.concatenate(total)
-    # what wrong zeros of encoders do, the statics of the true pose show
-    turned = turned_zeros(robot, shown, rng)
-    turned = on_left_sole(robot, joint_positions(robot, turned))
-    wrench += static_wrench(truth, turned) - static_wrench(truth, shown)
+    true_q, wrench = np.concatenate(q), np.concatenate(total)
     weight = STANDARD_GRAVITY * truth.mass
     of = np.repeat(np.arange(MOVEMENTS), PIECES)
     shared = np.array([LATERAL, LATERAL, VERTICAL, TORQUE, TORQUE, TORQUE])
     wrench += weight * (shared * rng.standard_normal((MOVEMENTS, 6)))[of]
     lean = weight * TILT * rng.standard_normal((MOVEMENTS, 3))[of] * [1.0, 1.0, 0.0]
-    arm = np.asarray(eq.com(truth, shown))
+    arm = np.asarray(eq.com(truth, true_q))
     wrench += np.hstack([lean, np.cross(arm, lean)])
     part = rng.uniform(0.3, 0.7, (len(of), 1))
     wrenches: dict[str, Array] = {}
     for side, own_part in zip(FEET, (part, 1.0 - part), strict=True):
-        # soles are where the encoders' zeros put them, but by less than a millimetre
-        place = sole_pose(robot, shown, side)
+        place = sole_pose(robot, true_q, side)
         wrenches[side] = in_frames(place, own_part * wrench) + noise_of(rng, len(of))
     return MeasuredPoses(
         robot,
-        shown,
+        as_shown(robot, true_q, zero_std, rng),
         wrenches,
         np.full(len(of), SAMPLES),
         stretch=of,
@@ -287,11 +292,11 @@ def in_motion(name: str, values: Array, rng: np.random.Generator) -> MeasuredPos
     )
 
 
-def once(name: str, kind: str, seed: int) -> Outcome:
+def once(name: str, kind: str, seed: int, zero_std: float | None) -> Outcome:
     """Identify one true robot."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     robot, values = robot_named(name), true_links(name, rng)
-    poses = (on_plate if kind == "plate" else in_motion)(name, values, rng)
+    poses = (on_plate if kind == "plate" else in_motion)(name, values, zero_std, rng)
     noise = SensorNoise(FORCE_NOISE, TORQUE_NOISE, 1e-4)
     found = identify_poses(poses, noise=noise)
     estimate = found.estimate
@@ -311,8 +316,8 @@ def once(name: str, kind: str, seed: int) -> Outcome:
         return np.asarray(1.96 * np.sqrt(spread[:, :2]))
 
     wide = width(estimate.mean, estimate.covariance)
-    root = estimate.belief.root
-    prior = width(estimate.belief.mean, root @ root.T)
+    usual = prior_belief(robot, default_prior(robot))
+    prior = width(usual.mean, usual.root @ usual.root.T)
     return Outcome(
         error,
         before,
@@ -353,6 +358,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--robots", default=",".join(robots()))
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument(
+        "--zeros", type=float, help="of all encoders; less in legs by default [rad]"
+    )
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args(arguments)
     print("robot     kind     before          file [mm]           intervals")
@@ -365,7 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for kind in asked.kinds.split(","):
                 began = time.perf_counter()
                 jobs = [
-                    pool.submit(once, name, kind, seed)
+                    pool.submit(once, name, kind, seed, asked.zeros)
                     for seed in range(asked.repetitions)
                 ]
                 done = [job.result() for job in jobs]

@@ -257,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--robot", default="G1")
     parser.add_argument("--limit", type=float, default=60.0, help="of the peer [s]")
-    parser.add_argument("--ways", type=int, default=4, help="of the peer, the first")
+    parser.add_argument("--ways", default="1,2,3,4", help="of the peer, by number")
     asked = parser.parse_args(arguments)
     file = robots()[asked.robot]
     robot, python = eq.load(file), peer()
@@ -265,7 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     frames = standing_frames(robot, every[:NEW_POSES])
     chosen = choose_poses(robot, every[NEW_POSES:], POSES).q
     model = prior_belief(robot, default_prior(robot))
-    ways = dict(list(peer_ways(robot).items())[: asked.ways])
+    every_way = list(peer_ways(robot).items())
+    ways = dict(every_way[int(number) - 1] for number in asked.ways.split(","))
     soles = {
         side: [own.link, own.transform_sole_to_link.tolist()]
         for side, own in robot.soles.items()
