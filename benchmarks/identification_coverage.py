@@ -79,6 +79,8 @@ FAR = 2.0
 PERIOD = 12.0
 JOINTS, SWAY, LEAN = 0.4, (0.02, 0.04, 0.04), (0.2, 0.3, 0.3)
 STEP = 2e-3
+# Movements that legs cannot make become smaller by this factor.
+SMALLER = 0.8
 
 
 class Outcome(NamedTuple):
@@ -196,14 +198,17 @@ def movement(name: str, seed: int) -> CubicSpline:
     wave = np.sin(knots[:, None] * rate + phase)
     left, right = (sole_pose(robot, robot.standing, side) for side in FEET)
     height = float(eq.com(robot, robot.standing)[2])
-    com = np.append(0.5 * (left + right)[:2, 3], 0.93 * height)
-    com = com + height * wave[:, :3] * SWAY
-    torso = Rotation.from_euler("xyz", wave[:, 3:6] * LEAN).as_matrix()
+    middle = np.append(0.5 * (left + right)[:2, 3], 0.93 * height)
     joints = joint_positions(robot, np.tile(robot.standing, (len(knots), 1)))
     base = np.tile(robot.standing[:7], (len(knots), 1))
-    posture = configurations(robot, base, joints + JOINTS * wave[:, 6:])
-    found = solve_com(robot, com_targets(com, left, right, torso), posture=posture)
-    return CubicSpline(knots, joint_positions(robot, found.q))
+    while True:
+        torso = Rotation.from_euler("xyz", wave[:, 3:6] * LEAN).as_matrix()
+        com = middle + height * wave[:, :3] * SWAY
+        posture = configurations(robot, base, joints + JOINTS * wave[:, 6:])
+        found = solve_com(robot, com_targets(com, left, right, torso), posture=posture)
+        if found.converged.all():
+            return CubicSpline(knots, joint_positions(robot, found.q))
+        wave = SMALLER * wave
 
 
 def on_left_sole(robot: eq.Robot, positions: Array) -> Array:
