@@ -28,7 +28,7 @@ from equipoise.identification.identify import identify_poses
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.posing.candidates import pose_candidates
 from equipoise.identification.posing.design import predicted_poses
-from equipoise.identification.prior import default_prior, prior_belief
+from equipoise.identification.prior import PriorBelief, default_prior, prior_belief
 from equipoise.identification.statics import (
     FEET,
     PER_LINK,
@@ -81,16 +81,22 @@ def poses_for(name: str) -> Array:
     return pose_candidates(robot_named(name), 400, seed=1)
 
 
+def torso_row(robot: eq.Robot, belief: PriorBelief) -> int:
+    """Return which of the links is the torso, or the heaviest where none is."""
+    torso = robot.limbs.get("torso")
+    if torso is not None and torso.end_link in belief.links:
+        return belief.links.index(torso.end_link)
+    masses = belief.mean[: PER_LINK * len(belief.links) : PER_LINK]
+    return int(np.argmax(masses))
+
+
 def true_values(robot: eq.Robot, kind: str, rng: np.random.Generator) -> Array:
     """Return true masses, first moments and offsets, shape (nx,)."""
     prior = default_prior(robot)
     belief = prior_belief(robot, prior)
     values = np.array(belief.mean)
     links = values[: PER_LINK * len(belief.links)].reshape(-1, PER_LINK)
-    heaviest = int(np.argmax(links[:, 0]))
-    torso = robot.limbs.get("torso")
-    if torso is not None and torso.end_link in belief.links:
-        heaviest = belief.links.index(torso.end_link)
+    heaviest = torso_row(robot, belief)
     if kind == "mass":
         com = links[heaviest, 1:] / links[heaviest, 0]
         links[heaviest] += HEAVIER * robot.mass * np.array([1.0, *com])
