@@ -248,7 +248,8 @@ class Capture:
         assert target.com is not None
         assert target.com_velocity is not None
         if target.support != "both" or target.com_velocity.any():
-            self._release(omega_of(target))
+            if self.alert > 0.0:
+                self._release(omega_of(target))
             return wanted
         omega, gains = omega_of(target), self.gains
         planned = target.com[:2] + self.feet.shift[:2]
@@ -359,14 +360,13 @@ class Capture:
 
     def _release(self, omega: float) -> None:
         """End soon, as the plan moves."""
+        self.alert -= self.period * omega * self.gains.release
+        self.free, self._holds = 0.0, {}
         if self.alert > 0.0:
-            self.alert -= self.period * omega * self.gains.release
-            self.free, self._holds = 0.0, {}
-            if self.alert > 0.0:
-                self._zmp_task.weight = self._zmp_task.root_weight = np.asarray(0.0)
-                self._set_tasks()
-            else:
-                self._calm()
+            self._zmp_task.weight = self._zmp_task.root_weight = np.asarray(0.0)
+            self._set_tasks()
+        else:
+            self._calm()
 
     def _calm(self) -> None:
         """End."""

@@ -15,6 +15,7 @@ programme (:mod:`~equipoise.balance.whole_body.inverse_dynamics`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -278,7 +279,7 @@ class WholeBodyController(Controller[State]):
         feet, contacts = self.feet.tasks, self.feet.contacts
         self._handover.update(dynamics, contacts, feet, as_before)
         self._asked = (*own, *feet), contacts, limits
-        with self.capture.holding(contacts):
+        with self.capture.holding(contacts) if self.capture.alert else nullcontext():
             found = self._solve(*self._asked, self._near)
         self.solution, self._near = found, found.near
         self.ticks += 1
