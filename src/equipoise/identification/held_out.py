@@ -103,6 +103,7 @@ class HeldOut:
         weight_by_offsets: What offsets may add to the weight, as a fraction of it.
         least_pressure: Errors of the centre of pressure below this do not matter [m].
         zeroed: Whether sensors are known to have no offsets.
+        moved: Whether the file's CoMs are others than the original's.
     """
 
     stretches: int
@@ -121,6 +122,7 @@ class HeldOut:
     weight_by_offsets: float
     least_pressure: float
     zeroed: bool
+    moved: bool = True
 
     @property
     def by_offsets(self) -> bool:
@@ -132,6 +134,7 @@ class HeldOut:
         """Whether the file puts the CoM better, and offsets alone do not explain it."""
         enough = self.stretches >= FEWEST_STRETCHES
         enough = enough and self.original.pressure_rms > self.least_pressure
+        enough = enough and self.moved
         return enough and self.reduction.matters and not self.by_offsets
 
     @property

@@ -213,6 +213,7 @@ def identify_poses(
     held_out = replace(
         judge(setting, files, likely, scaled_belief(rival, factor), zeroed=zeroed),
         stretches=independent,
+        moved=taken.strength > 0.0,
     )
     file = estimate(system, chosen.covariance, taken.belief)
     possible = Consistent(file.mean, ())
