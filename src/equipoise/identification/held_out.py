@@ -266,6 +266,9 @@ def chance_of_offsets(
     right = setting.system.right - setting.system.matrix @ rival.mean
     wanted = np.linalg.solve(root, right[..., None]).reshape(-1)
     matrix = matrix.reshape(len(wanted), -1)
+    if len(wanted) > matrix.shape[1]:  # what no parameter explains says nothing
+        basis, matrix = np.linalg.qr(matrix)
+        wanted = basis.T @ wanted
     sensors = PER_SENSOR * len(setting.poses.sensors)
     offsets = matrix[:, links:] @ rival.root[links:, links:]
     offsets[:, :sensors] *= LARGE_OFFSETS

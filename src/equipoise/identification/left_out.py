@@ -141,6 +141,8 @@ def left_out_means(
         root, (system.right - system.matrix @ belief.mean)[..., None]
     )
     design, right = design.reshape(-1, design.shape[2]), wanted.reshape(-1)
+    if len(right) > design.shape[1]:
+        return _left_out_of_many(design, right, belief, parts, rows)
     inverse = np.linalg.inv(design @ design.T + np.eye(len(right)))
     weights = inverse @ right
     means = []
@@ -150,6 +152,20 @@ def left_out_means(
         part_of = np.linalg.solve(inverse[np.ix_(here, here)], weights[here])
         left = weights[others] - inverse[np.ix_(others, here)] @ part_of
         means.append(belief.mean + belief.root @ (design[others].T @ left))
+    return means
+
+
+def _left_out_of_many(
+    design: Array, right: Array, belief: PriorBelief, parts: Parts, rows: int
+) -> list[Array]:
+    """Return the same where equations are more than parameters: by normal equations."""
+    normal = design.T @ design + np.eye(design.shape[1])
+    moment, means = design.T @ right, []
+    for part in parts:
+        here = (part[:, None] * rows + np.arange(rows)).ravel()
+        own = design[here]
+        left = np.linalg.solve(normal - own.T @ own, moment - own.T @ right[here])
+        means.append(belief.mean + belief.root @ left)
     return means
 
 
