@@ -24,7 +24,9 @@ from equipoise.identification.left_out import (
     Parts,
     Setting,
     choose_file,
+    fitted_mean,
     left_out_means,
+    mean_squares,
     parts_of,
     take,
 )
@@ -164,14 +166,9 @@ def reduction(before: Array, after: Array, stretch: NDArray[np.int64]) -> Reduct
     """
     from scipy.special import stdtrit
 
-    labels = np.unique(stretch, return_inverse=True)[1]
-    counts = np.bincount(labels)
-    squares = [
-        np.bincount(labels, np.sum(errors**2, axis=1)) / counts
-        for errors in (before, after)
-    ]
-    whole = max(float(squares[0].mean()), 1e-300)
-    gain = squares[0] - squares[1]
+    square = mean_squares(before, stretch)
+    whole = max(float(square.mean()), 1e-300)
+    gain = square - mean_squares(after, stretch)
     mean, count = float(gain.mean()), len(gain)
     spread = float(gain.std(ddof=1)) / np.sqrt(count) if count > 1 else np.inf
     wide = float(stdtrit(max(count - 1, 1), 1.0 - CHANCE / 2.0)) * spread
@@ -206,7 +203,7 @@ def judge(
     for part in parts:
         left = take(setting, np.setdiff1d(rows, part))
         own = choose_file(left, hypotheses, likely).belief
-        means.append(left_out_means(left.system, left.covariance, own, [rows[:0]])[0])
+        means.append(fitted_mean(left.system, left.covariance, own))
     full, factor, by_offsets = (
         left_out_means(setting.system, setting.covariance, belief, parts)
         for belief in (likely.belief, hypotheses[0.0].belief, rival)
@@ -289,20 +286,19 @@ def _ridge_means(setting: Setting, mean: Array, parts: Parts) -> list[Array]:
     matrix = setting.system.matrix[:, MASS_ROWS, :links]
     right = setting.system.right[:, MASS_ROWS]
     rows, found = np.arange(len(right)), []
+    model, no_offsets = mean[:links], np.zeros(len(mean) - links)
     for part in parts:
         others = np.setdiff1d(rows, part)
         inner = take(setting, others)
+        inner_parts = parts_of(inner.poses.stretch)
         system = Equations(matrix[others], right[others])
-        best = (np.inf, mean)
+        unit = np.tile(np.eye(len(MASS_ROWS)), (len(others), 1, 1))
+        least, best = np.inf, PriorBelief((), model, np.zeros((links, links)))
         for penalty in PENALTIES:
-            belief = PriorBelief((), mean[:links], np.eye(links) / np.sqrt(penalty))
-            unit = np.tile(np.eye(len(MASS_ROWS)), (len(others), 1, 1))
-            inner_parts = parts_of(inner.poses.stretch)
+            belief = PriorBelief((), model, np.eye(links) / np.sqrt(penalty))
             means = left_out_means(system, unit, belief, inner_parts)
-            whole = [np.concatenate([own, 0.0 * mean[links:]]) for own in means]
-            error = inner.left_out(whole, inner_parts, offsets=False).pressure_rms
-            if error < best[0]:
-                own = left_out_means(system, unit, belief, [rows[:0]])[0]
-                best = (error, np.concatenate([own, 0.0 * mean[links:]]))
-        found.append(best[1])
+            error = inner.left_out(means, inner_parts, offsets=False).pressure_rms
+            if error < least:
+                least, best = error, belief
+        found.append(np.concatenate([fitted_mean(system, unit, best), no_offsets]))
     return found

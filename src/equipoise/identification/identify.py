@@ -43,6 +43,7 @@ from equipoise.identification.measuring.log_poses import (
     measured_poses_of_run,
 )
 from equipoise.identification.measuring.pose_table import read_pose_table
+from equipoise.identification.measuring.stretches import WEIGHT_FRACTION
 from equipoise.identification.noise import SensorNoise, covariances, joint_lever
 from equipoise.identification.one_thread import one_thread
 from equipoise.identification.prior import Prior, PriorBelief, default_prior
@@ -63,9 +64,9 @@ from equipoise.robot.model import Robot
 FEWEST = 3
 # A total mass so many standard deviations away is a surprise.
 SURPRISE = 3.0
-# A pose whose weight differs from the others' median by more than this fraction, and
-# than so many standard deviations, is none of standing.
-MOST_WEIGHT_ERROR, FAR_DEVIATIONS = 0.1, 5.0
+# A pose whose weight differs from the others' median by more than that of stretches
+# may, and by more than so many standard deviations, is none of standing.
+FAR_DEVIATIONS = 5.0
 # A link's CoM that moves by more than this part of the longest limb moves far.
 FAR_LINK = 0.06
 # Poses whose links all stay within this of the first are one pose [m].
@@ -257,7 +258,7 @@ def without_missing_weight(
     middle = float(np.median(total))
     off = total / max(middle, 1e-9) - 1.0
     spread = 1.4826 * float(np.median(np.abs(off)))
-    far = np.abs(off) > max(MOST_WEIGHT_ERROR, FAR_DEVIATIONS * spread)
+    far = np.abs(off) > max(WEIGHT_FRACTION, FAR_DEVIATIONS * spread)
     if not far.any() or np.count_nonzero(~far) < FEWEST:
         return poses, ()
     sentences = tuple(

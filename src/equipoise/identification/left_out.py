@@ -155,6 +155,11 @@ def left_out_means(
     return means
 
 
+def fitted_mean(system: Equations, covariance: Array, belief: PriorBelief) -> Array:
+    """Return parameters from all poses, shape (nx,)."""
+    return left_out_means(system, covariance, belief, [np.arange(0)])[0]
+
+
 def _left_out_of_many(
     design: Array, right: Array, belief: PriorBelief, parts: Parts, rows: int
 ) -> list[Array]:
@@ -244,11 +249,16 @@ def choose_file(
     return hypotheses[0.0]
 
 
+def mean_squares(errors: Array, stretch: NDArray[np.int64]) -> Array:
+    """Return the mean square of errors (n, k) in each stretch, shape (ns,)."""
+    labels = np.unique(stretch, return_inverse=True)[1]
+    total = np.bincount(labels, np.sum(errors**2, axis=1))
+    return np.asarray(total / np.bincount(labels))
+
+
 def gains(before: Array, after: Array, stretch: NDArray[np.int64]) -> bool:
     """Return whether errors (n, k) shrink by more than one standard deviation."""
-    labels = np.unique(stretch, return_inverse=True)[1]
-    total = np.bincount(labels, np.sum(before**2 - after**2, axis=1))
-    gain = total / np.bincount(labels)
+    gain = mean_squares(before, stretch) - mean_squares(after, stretch)
     return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
