@@ -109,8 +109,7 @@ def asked_world(options: WorldOptions, mode: Mode | None = "servo") -> AskedWorl
 
     Args:
         options: What the user asked for.
-        mode: Mode of the joints; None for torques if the robot's file says that they
-            are told these, and servos if not.
+        mode: Mode of the joints; None for that of the robot's file.
 
     Raises:
         EquipoiseError: If something of it is impossible.
@@ -123,8 +122,6 @@ def asked_world(options: WorldOptions, mode: Mode | None = "servo") -> AskedWorl
     payload = _payload("--payload", options.payload)
     unknown = _payload("--unknown-payload", options.unknown_payload)
     robot = load(options.robot, options.settings)
-    if mode is None:
-        mode = "torque" if robot.torque_controlled else "servo"
     ground = terrain_named(options.terrain, robot, options.seed)
     world = trial_world(robot, ground, mode, bandwidth=options.bandwidth)
     # gains and floor stay those of the robot as it is

@@ -99,7 +99,7 @@ class DropSummary(TrialSummary):
 def trial_world(
     robot: Robot | World,
     terrain: Terrain | None = None,
-    mode: Mode = "servo",
+    mode: Mode | None = "servo",
     *,
     bandwidth: float | None = None,
     **more: Any,
@@ -110,7 +110,8 @@ def trial_world(
         robot: The robot; a world is returned as it is.
         terrain: What it stands on; flat ground unless given.
         mode: Mode of the joints; with ``"torque"`` they are those of
-            :func:`~equipoise.simulation.actuation.torque_actuation`.
+            :func:`~equipoise.simulation.actuation.torque_actuation`. None for these if
+            the robot's file says that its legs are told torques, and servos if not.
         bandwidth: Bandwidth of the legs' servos in stance [Hz];
             :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given.
         more: Arguments of :func:`~equipoise.simulation.world.make_world`.
@@ -126,6 +127,8 @@ def trial_world(
             )
         return robot
     contacts = (*sole_points(robot), *body_points(robot))
+    if mode is None:
+        mode = "torque" if robot.torque_controlled else "servo"
     if mode == "torque":
         actuation = torque_actuation(robot)
     else:

@@ -95,11 +95,10 @@ def walk(
         EquipoiseError: If the motion is another robot's, or what is asked for
             contradicts itself.
     """
-    mode: Mode
+    mode: Mode | None
     if actuators is None:
-        told = isinstance(robot, Robot) and robot.torque_controlled
         ours = feedback is True and controller is None
-        mode = "torque" if told and ours else "servo"
+        mode = None if ours else "servo"
     elif actuators in get_args(Actuators):
         mode = "position" if actuators == "ideal" else actuators
     else:
