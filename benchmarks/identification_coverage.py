@@ -273,7 +273,7 @@ def in_motion(
         by_model = moving_wrench(robot, path, instants) - static_wrench(robot, own)
         q.append(own)
         total.append(moving_wrench(truth, path, instants))
-        rate.append(in_frames(level, by_model))
+        rate.append(truth.mass / robot.mass * in_frames(level, by_model))
     true_q, wrench = np.concatenate(q), np.concatenate(total)
     weight = STANDARD_GRAVITY * truth.mass
     of = np.repeat(np.arange(MOVEMENTS), PIECES)

@@ -20,11 +20,11 @@ from identification.true_robots import (
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.identification.estimate import estimate
-from equipoise.identification.evidence import turned
 from equipoise.identification.identify import identify_poses
 from equipoise.identification.left_out import errors_of, left_out_means, rms
 from equipoise.identification.measuring.log_poses import measured_poses
 from equipoise.identification.noise import covariances
+from equipoise.identification.pose_errors import turned
 from equipoise.identification.prior import default_prior, prior_belief
 from equipoise.identification.statics import MeasuredPoses, equations, frames_of
 from equipoise.log.open_run import read_recording
@@ -86,7 +86,7 @@ def test_turned_equations_keep_all_there_is() -> None:
     found = turned(np.array([0, 0, 0, 1, 2, 2]))
     np.testing.assert_allclose(found.turn @ found.turn.T, np.eye(6), atol=1e-12)
     np.testing.assert_allclose(found.turn[0, :3], 1.0 / np.sqrt(3.0))
-    assert found.shared[:, 0, 0].tolist() == [3.0, 0.0, 0.0, 1.0, 2.0, 0.0]
+    assert found.shared.tolist() == [3.0, 0.0, 0.0, 1.0, 2.0, 0.0]
 
 
 def test_rows_of_a_stretch_are_not_independent(mahru: eq.Robot, poses: Array) -> None:

@@ -14,8 +14,9 @@ from identification.true_robots import (
 
 import equipoise as eq
 from equipoise.arrays import Array
-from equipoise.identification.evidence import USUAL_LEVEL, Level
+from equipoise.identification.evidence import USUAL_LEVEL
 from equipoise.identification.identify import identify_poses
+from equipoise.identification.pose_errors import Level
 from equipoise.identification.prior import prior_belief
 from equipoise.identification.statics import FEET, standing_frames, total_com
 from equipoise.robot.description import STANDARD_GRAVITY

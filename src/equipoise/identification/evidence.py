@@ -1,17 +1,17 @@
 """What measurements say of their own errors: level, offsets, and how far CoMs may be.
 
-Ground and soles give way, and no floor is quite level. Where up is tilted by δ, the
-ground carries W (z + δ), and its torque is the CoM's arm c × W (z + δ): lateral forces
-and tipping torques are wrong together. Lateral sensor errors look similar at first, but
-do not tip. Sensors that were zeroed have small offsets, others have large ones in all
-axes. Such causes, and their sizes, are chosen by the evidence: the probability of the
-measurements, integrated over all masses, with a BIC penalty for each cause.
+Floors tilt, stretches share errors (:mod:`equipoise.identification.pose_errors`), and
+sensors that were zeroed have small offsets, others large ones in all axes. Of each such
+cause several sizes are tried. Their evidence is the probability of the measurements,
+integrated over all masses. The most probable causes are what a person is told; values
+and uncertainties are averages over all that are nearly as probable (Bayesian model
+averaging in Occam's window [Madigan1994]).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -19,47 +19,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.estimate import HALF, estimate, information_root
+from equipoise.identification.estimate import (
+    HALF,
+    Estimate,
+    estimate,
+    fitted_covariances,
+    information_root,
+)
 from equipoise.identification.noise import SensorNoise
+from equipoise.identification.pose_errors import Level, Levers, Turned
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.statics import (
-    FEET,
-    PER_SENSOR,
     WRENCH,
     Equations,
     StandingFrames,
-    cross_matrix,
-    link_parameters,
-    offset_columns,
     total_com,
 )
-from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 # Floors are not level to better than this [rad]. Where soles are more level, assuming
 # it costs nothing: lateral forces show the tilt.
 USUAL_LEVEL = 1e-3
-# Hypotheses: tilts [rad], lateral and vertical forces as fractions of the weight, and
-# factors on the sensors' noise; then factors around the best; and centres of pressure,
-# as fractions of the CoM's height.
+# Sizes of causes that are tried: tilts [rad]; lateral and vertical forces, as fractions
+# of the weight; centres of pressure, as fractions of the CoM's height; which part of
+# these poses do not share with their stretch; and factors on the sensors' noise.
 TILTS = tuple(USUAL_LEVEL * factor for factor in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0))
-LATERAL_FRACTIONS = (0.0, 1e-4, 6e-4, 4e-3, 2.5e-2)
-VERTICAL_FRACTIONS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
-OWN_FRACTIONS = (1.0, 0.3, 0.1, 0.01, 0.0)
+LATERALS = (0.0, 1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)
+VERTICALS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 PRESSURES = (0.0, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
-NOISES = (1.0, 3.0, 10.0)
-STEPS, NOISE_STEPS = (0.4, 0.6, 1.0, 1.6, 2.5), (0.6, 1.0, 1.6)
-# Soles tilt with the CoM over them, so that masses can explain part of a tilt, and it
-# looks smaller than it is. Where lateral forces determine it, this factor is free.
-TILT_ALLOWANCE = 4.0
-# As many poses are enough to choose a hypothesis.
+OWN_FRACTIONS = (1.0, 0.3, 0.1, 0.01, 0.0)
+NOISES = (1.0, 1.6, 3.0, 10.0)
+# As many poses are enough to tell.
 MOST_POSES = 40
-# The effect of a tilt depends on the CoM that is to be found.
-ROUNDS = 2
-# How far CoMs may be from the model, as multiples of what is usual; and the standard
-# deviation of the logarithm of this factor.
+# The effect of a tilt depends on the CoM that is to be found; and how often causes are
+# gone through at most.
+ROUNDS, MOST_CLIMBS = 2, 8
+# Causes whose probability is below the best's by more than this factor do not count.
+WINDOW, MOST_ALTERNATIVES = 20.0, 40
 # That sensors were zeroed is believed if measurements speak for it by more than this.
 DOUBT = 3.0
+# How far CoMs may be from the model, as multiples of what is usual; and the standard
+# deviation of the logarithm of this factor.
 STRENGTHS, STRENGTH_SPREAD = (0.3, 1.0, 3.0, 10.0, 30.0), 1.2
 
 
@@ -82,6 +82,7 @@ class Offsets(NamedTuple):
 # Lateral forces of a standing robot tell which: they must sum to nothing.
 USUAL = Offsets("sensors have offsets of the usual size", 1.0, 1.0, 1.0)
 ZEROED = Offsets("sensors were zeroed", 0.1, 0.1, 0.1)
+NO_OFFSETS = Offsets("sensors have no offsets", 0.01, 0.01, 0.01)
 NOT_ZEROED = Offsets("sensors were not zeroed", 3.0, 75.0, 2.0)
 # Offsets that do not move the centre of pressure.
 LATERAL_ONLY = Offsets("lateral forces alone have offsets", 1.0, 0.1, 0.1)
@@ -104,7 +105,8 @@ class Hypothesis(NamedTuple):
     def penalty(self) -> float:
         """How improbable it is before measurements, as a negative logarithm."""
         strength = 0.5 * float(np.log(self.strength) / STRENGTH_SPREAD) ** 2
-        return strength + (DOUBT if self.offsets is ZEROED else 0.0)
+        small = self.offsets in (ZEROED, NO_OFFSETS)
+        return strength + (DOUBT if small else 0.0)
 
 
 def hypothesis(
@@ -127,139 +129,53 @@ def hypothesis(
     return Hypothesis(offsets, strength, belief)
 
 
-class Level(NamedTuple):
-    """Standard deviations of errors of poses beside the sensors' noise.
+class Causes(NamedTuple):
+    """Causes of errors.
 
     Attributes:
-        tilt: Tilt of up against the soles' mean normal, in x and in y [rad].
-        lateral_force: Each foot's lateral forces beyond a tilt [N].
-        vertical_force: The vertical force of all sensors together [N].
-        pressure: The centre of pressure, in x and in y [m].
-        own: Fraction of these variances that the poses of a stretch do not share.
+        level: Errors of poses.
+        times: A factor on the sensors' noise.
+        hypothesis: The belief before the measurements.
     """
 
-    tilt: float
-    lateral_force: float
-    vertical_force: float = 0.0
-    pressure: float = 0.0
-    own: float = 1.0
+    level: Level
+    times: float
+    hypothesis: Hypothesis
 
-    def covariances(self, frames: StandingFrames, values: Array) -> Array:
-        """Return what this adds to the equations' covariances, shape (n, 6, 6).
-
-        ``values`` are masses and first moments as far as they are known, (nx,).
-        """
-        tilting, pushing = tilt_lever(frames, values), lateral_lever(frames)
-        return self.added(squared(tilting), squared(pushing), tilting[0, 0, 0])
-
-    def added(self, by_tilt: Array, by_side: Array, weight: float) -> Array:
-        """Return the same from what a radian and a newton add, and the weight [N]."""
-        added: Array = self.tilt**2 * by_tilt + self.lateral_force**2 * by_side
-        added[:, 2, 2] += self.vertical_force**2
-        for tipping in (3, 4):
-            added[:, tipping, tipping] += (self.pressure * weight) ** 2
-        return added
-
-    def expected_tilt(self, total: Array) -> Array:
-        """Return the expected tilt of up in x and y [rad], shape (n, 2).
-
-        ``total`` are wrenches of the ground without offsets [N, Nm], shape (n, 6).
-        """
-        tilted = (self.tilt * total[:, 2:3]) ** 2
-        believed = tilted / np.maximum(tilted + 2.0 * self.lateral_force**2, 1e-300)
-        return np.asarray(believed * total[:, :2] / total[:, 2:3])
+    def with_level(self, **changes: float) -> Causes:
+        """Return the same with other errors of poses."""
+        return self._replace(level=self.level._replace(**changes))
 
 
-LEVEL_SOLES = Level(0.0, 0.0)
-
-
-def tilt_lever(frames: StandingFrames, values: Array) -> Array:
-    """Return the derivative of the ground's wrench by the tilt of up, (n, 6, 2)."""
-    masses = link_parameters(values, len(frames.link_names))[:, 0]
-    weight = STANDARD_GRAVITY * float(masses.sum())
-    lever = np.zeros((len(frames.tilt), WRENCH, 2))
-    lever[:, :3] = np.eye(3)[:, :2]
-    lever[:, 3:] = cross_matrix(total_com(frames, values))[..., :2]
-    return weight * lever
-
-
-def lateral_lever(frames: StandingFrames) -> Array:
-    """Return the derivative of the total wrench by both lateral errors, (n, 6, 6).
-
-    Sensors with lateral errors are wrong in the torque about the vertical, too: by the
-    force times half the distance of the feet.
-    """
-    sensors = len(frames.sensor_in_level)
-    columns = offset_columns(frames).reshape(-1, WRENCH, sensors, PER_SENSOR)
-    columns = columns[..., [0, 1, 5]]
-    left, right = (frames.sole_in_level[side][:, :3, 3] for side in FEET)
-    half = 0.5 * np.linalg.norm(left - right, axis=1)
-    columns[..., 2] *= half[:, None, None]
-    return columns.reshape(-1, WRENCH, 3 * sensors)
-
-
-def squared(lever: Array) -> Array:
-    """Return L Lᵀ of levers (n, 6, k), shape (n, 6, 6)."""
-    return np.asarray(lever @ np.swapaxes(lever, 1, 2))
-
-
-class Turned(NamedTuple):
-    """Equations of poses, turned within each stretch so that errors are independent.
-
-    The first of a stretch is the sum of its n poses over √n, in which the errors that
-    they share count n times; in the others, differences of poses, they do not count.
+class Alternative(NamedTuple):
+    """Causes that are nearly as probable as the best.
 
     Attributes:
-        turn: Orthogonal matrix by which poses were combined, shape (n, n).
-        shared: How many times shared errors count, shape (n, 1, 1).
+        probability: Their probability among all alternatives.
+        covariance: Covariances of the equations with these errors, shape (n, 6, 6).
+        belief: The belief before the measurements.
     """
 
-    turn: Array
-    shared: Array
-
-    def equations(self, system: Equations) -> Equations:
-        """Return the turned equations."""
-        matrix = np.tensordot(self.turn, system.matrix, axes=1)
-        return Equations(matrix, self.turn @ system.right)
-
-    def covariances(self, covariance: Array) -> Array:
-        """Return covariances of the turned equations, of those of poses (n, 6, 6)."""
-        return np.tensordot(self.turn**2, covariance, axes=1)
-
-    def times(self, level: Level) -> Array:
-        """Return how many times an error of a pose counts, shape (n, 1, 1)."""
-        return level.own + (1.0 - level.own) * self.shared
-
-
-def turned(stretch: NDArray[np.int64]) -> Turned:
-    """Return how poses of stretches, shape (n,), are combined (Helmert's matrices)."""
-    count = len(stretch)
-    turn, shared = np.zeros((count, count)), np.zeros((count, 1, 1))
-    for label in np.unique(stretch):
-        rows = np.flatnonzero(stretch == label)
-        block = np.eye(len(rows))
-        for at in range(1, len(rows)):
-            block[at, :at], block[at, at] = 1.0, -at
-            block[at] /= np.sqrt(at * (at + 1.0))
-        block[0] = 1.0 / np.sqrt(len(rows))
-        turn[np.ix_(rows, rows)] = block
-        shared[rows[0]] = len(rows)
-    return Turned(turn, shared)
+    probability: float
+    covariance: Array
+    belief: PriorBelief
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The most probable causes of errors.
+    """The most probable causes of errors, and others.
 
     Attributes:
         level: Errors of poses.
         hypothesis: The belief before the measurements.
         covariance: Covariances of the equations with these errors, shape (n, 6, 6).
+        alternatives: All causes within Occam's window, the most probable among them.
     """
 
     level: Level
     hypothesis: Hypothesis
     covariance: Array
+    alternatives: tuple[Alternative, ...]
 
 
 def most_probable(
@@ -280,74 +196,95 @@ def most_probable(
         hypotheses: Beliefs to choose from; the first is taken to begin with.
         stretches: How they were turned.
     """
-    best = hypotheses[0]
+    first = hypotheses[0]
     few = _some(stretches)
-    # outliers are not for the level to explain
-    weights = estimate(system.take(few), covariance[few], best.belief).weights
-    few = few[weights > HALF] if np.any(weights > HALF) else few
-
-    def by_tilt(values: Array) -> Array:
-        return stretches.covariances(squared(tilt_lever(frames, values)))[few]
-
-    weight = float(tilt_lever(frames, best.belief.mean)[0, 0, 0])
-    poses = _Evidence(
-        system.take(few),
-        covariance[few],
-        by_tilt(best.belief.mean),
-        stretches.covariances(squared(lateral_lever(frames)))[few],
-        weight,
-        Turned(stretches.turn[few], stretches.shared[few]),
+    # outliers are not for the level to explain; what poses of a stretch share is
+    weights = estimate(system.take(few), covariance[few], first.belief).weights
+    kept = (weights > HALF) | (stretches.shared[few] > 1.0)
+    few = few[kept] if kept.any() else few
+    taken = system.take(few)
+    levers = Levers.of(frames, first.belief.mean, stretches)
+    tried = _Tried(
+        _Evidence.of(taken, covariance[few], levers.take(few), hypotheses),
+        TILTS if noise.level is None else (noise.level,),
+        float(np.median(total_com(frames, first.belief.mean)[:, 2])),
+        alone=bool((stretches.shared == 1.0).all()),
     )
-    height = float(np.median(total_com(frames, best.belief.mean)[:, 2]))
-    tilts = TILTS if noise.level is None else (noise.level,)
-    alone = bool((stretches.shared == 1.0).all())
-
-    def better(causes: Sequence[_Causes]) -> _Causes:
-        return max(causes, key=poses.penalised)
-
-    def improved(causes: _Causes) -> _Causes:
-        """Change one or two causes after the other."""
-        if not alone:
-            causes = better([causes.with_level(own=own) for own in OWN_FRACTIONS])
-        causes = better(
-            [causes.with_level(vertical_force=f * weight) for f in VERTICAL_FRACTIONS]
-        )
-        causes = better(
-            [
-                causes._replace(hypothesis=other).with_level(pressure=p * height)
-                for p, other in product(PRESSURES, hypotheses)
-            ]
-        )
-        causes = better([causes.with_level(tilt=tilt) for tilt in tilts])
-        return better(causes.nearby())
-
-    begin = better(
-        [
-            _Causes(Level(tilt, fraction * weight, 0.0), times, best)
-            for tilt, fraction, times in product(tilts, LATERAL_FRACTIONS, NOISES)
-        ]
-    )
-    # errors that stretches share, and noise of all poses, are two ways to begin
-    shared = begin._replace(times=1.0)
-    shared = shared.with_level(pressure=PRESSURES[-3] * height, own=OWN_FRACTIONS[-1])
-    causes = better([improved(begin), improved(shared)])
+    best = tried.climb(tried.starts(first))
     for _ in range(ROUNDS):
-        values = poses.fit(causes)[1]
-        poses = poses._replace(by_tilt=by_tilt(values))
-        causes = improved(causes)
-    values = poses.fit(causes)[1]
-    level, taken = causes.level, causes.level
-    if noise.level is None and level.lateral_force == 0.0:
-        taken = level._replace(tilt=TILT_ALLOWANCE * level.tilt)
-    found = stretches.covariances(taken.covariances(frames, values))
-    found = covariance + found * stretches.times(taken)
-    return Chosen(level, causes.hypothesis, found)
+        error = best.times**2 * covariance[few] + best.level.added(levers.take(few))
+        fitted = posterior(taken, error, best.hypothesis.belief)
+        if fitted is not None:
+            levers = Levers.of(frames, fitted[0], stretches)
+        evidence = tried.evidence._replace(levers=levers.take(few))
+        tried = replace(tried, evidence=evidence)
+        best = tried.climb([best])
+
+    def covariances(causes: Causes) -> Array:
+        return np.asarray(covariance + causes.level.added(levers))
+
+    return Chosen(
+        best.level,
+        best.hypothesis,
+        covariances(best),
+        tuple(
+            Alternative(probability, covariances(causes), causes.hypothesis.belief)
+            for probability, causes in tried.window(best)
+        ),
+    )
+
+
+def averaged(system: Equations, chosen: Chosen) -> Estimate:
+    """Return the estimate of the most probable causes, averaged over alternatives.
+
+    Poses that do not fit, and misfits beyond noise, are those of the most probable.
+    """
+    found = estimate(system, chosen.covariance, chosen.hypothesis.belief)
+    means, spreads, probabilities = [], [], []
+    for probability, own, belief in chosen.alternatives:
+        fitted = posterior(system, fitted_covariances(own, found), belief)
+        if fitted is None:
+            continue
+        means.append(fitted[0])
+        spreads.append(fitted[1])
+        probabilities.append(probability)
+    if not means:
+        return found
+    share = np.array(probabilities) / sum(probabilities)
+    mean = share @ np.array(means)
+    away = (np.array(means) - mean) * np.sqrt(share)[:, None]
+    covariance = away.T @ away
+    for part, root in zip(share, spreads, strict=True):
+        covariance += part * (root @ root.T)
+    return replace(found, mean=mean, covariance=covariance)
+
+
+def posterior(
+    system: Equations, covariance: Array, belief: PriorBelief
+) -> tuple[Array, Array] | None:
+    """Return the mean (nx,) and a root (nx, nx) of the covariance of parameters.
+
+    None where the prior is so vague that squares lose all digits.
+    """
+    from scipy.linalg import solve_triangular
+
+    root = np.linalg.cholesky(covariance)
+    right = system.right - system.matrix @ belief.mean
+    wanted = np.linalg.solve(root, right[..., None]).reshape(-1)
+    design = np.linalg.solve(root, system.matrix).reshape(len(wanted), -1)
+    design = design @ belief.root
+    factor = information_root(design)
+    if factor is None:
+        return None
+    spread = solve_triangular(factor, belief.root.T, lower=True).T
+    moved = solve_triangular(factor, design.T @ wanted, lower=True)
+    return np.asarray(belief.mean + spread @ moved), np.asarray(spread)
 
 
 def _some(stretches: Turned) -> NDArray[np.int64]:
     """Return some rows: the first of stretches, and as many others."""
-    first = np.flatnonzero(stretches.shared[:, 0, 0] > 0.0)
-    others = np.flatnonzero(stretches.shared[:, 0, 0] == 0.0)
+    first = np.flatnonzero(stretches.shared > 0.0)
+    others = np.flatnonzero(stretches.shared == 0.0)
     chosen = [
         rows[np.unique(np.linspace(0, len(rows) - 1, MOST_POSES).astype(int))]
         for rows in (first, others)
@@ -356,74 +293,167 @@ def _some(stretches: Turned) -> NDArray[np.int64]:
     return np.sort(np.concatenate(chosen))
 
 
-class _Causes(NamedTuple):
-    """Causes of errors: level, factor on the sensors' noise, and belief before."""
-
-    level: Level
-    times: float
-    hypothesis: Hypothesis
-
-    def with_level(self, **changes: float) -> _Causes:
-        return self._replace(level=self.level._replace(**changes))
-
-    def nearby(self) -> list[_Causes]:
-        """Return the same with other lateral forces and noise nearby."""
-        force = self.level.lateral_force
-        forces = {0.0, *(force * step for step in STEPS)}
-        noises = {max(1.0, self.times * step) for step in NOISE_STEPS}
-        return [
-            self._replace(level=self.level._replace(lateral_force=force), times=times)
-            for force, times in product(sorted(forces), sorted(noises))
-        ]
-
-
 class _Evidence(NamedTuple):
     """The log evidence of n poses for causes of errors.
 
     Attributes:
-        system: Their equations, turned within stretches.
+        misfit: Of the equations by the model, shape (6 n,).
         covariance: Covariances of these on level soles, shape (n, 6, 6).
-        by_tilt: What a tilt of one radian adds to these, likewise.
-        by_side: What lateral forces of one newton add.
-        weight: The robot's weight [N].
-        stretches: How they were turned.
+        levers: What errors of poses add to these.
+        explained: Covariance of all equations by what parameters may be, by belief,
+            shape (6 n, 6 n).
     """
 
-    system: Equations
+    misfit: Array
     covariance: Array
-    by_tilt: Array
-    by_side: Array
-    weight: float
-    stretches: Turned
+    levers: Levers
+    explained: Mapping[Hypothesis, Array]
 
-    def penalised(self, causes: _Causes) -> float:
-        """Return the log evidence less a BIC penalty for each cause."""
-        level = causes.level
-        penalty = 0.5 * float(np.log(WRENCH * len(self.covariance)))
-        number = (level.lateral_force > 0.0) + (level.vertical_force > 0.0)
-        number += (level.pressure > 0.0) + (causes.times > 1.0)
-        return self.fit(causes)[0] - penalty * number - causes.hypothesis.penalty
+    @classmethod
+    def of(
+        cls,
+        system: Equations,
+        covariance: Array,
+        levers: Levers,
+        hypotheses: Sequence[Hypothesis],
+    ) -> _Evidence:
+        """Return that of equations; all beliefs have the model's mean."""
+        matrix = system.matrix.reshape(-1, system.matrix.shape[2])
+        explained = {}
+        for own in hypotheses:
+            design = matrix @ own.belief.root
+            explained[own] = design @ design.T
+        misfit = system.right.reshape(-1) - matrix @ hypotheses[0].belief.mean
+        return cls(misfit, covariance, levers, explained)
 
-    def fit(self, causes: _Causes) -> tuple[float, Array]:
-        """Return the log evidence but for a constant, and the best parameters.
+    def logarithm(self, causes: Causes) -> float:
+        """Return the log evidence but for a constant, integrated over all masses."""
+        from scipy.linalg import cholesky, solve_triangular
 
-        It is integrated over all masses by the prior.
+        count = len(self.covariance)
+        total = np.array(self.explained[causes.hypothesis])
+        error = causes.times**2 * self.covariance + causes.level.added(self.levers)
+        blocks = total.reshape(count, WRENCH, count, WRENCH)
+        rows = np.arange(count)
+        blocks[rows, :, rows, :] += error
+        try:
+            root = cholesky(total, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return -np.inf
+        wanted = solve_triangular(root, self.misfit, lower=True, check_finite=False)
+        return float(-0.5 * wanted @ wanted - np.log(np.diag(root)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Causes that were tried, and their log probabilities but for a constant.
+
+    Attributes:
+        evidence: Of the poses.
+        tilts: Tilts to try [rad].
+        height: That of the CoM [m].
+        alone: Whether no poses share a stretch.
+        known: What was tried.
+    """
+
+    evidence: _Evidence
+    tilts: tuple[float, ...]
+    height: float
+    alone: bool
+    known: dict[Causes, float] = field(default_factory=dict, init=False)
+
+    def probability(self, causes: Causes) -> float:
+        """Return the log probability of causes."""
+        if causes not in self.known:
+            before = causes.hypothesis.penalty + float(np.log(causes.times))
+            self.known[causes] = self.evidence.logarithm(causes) - before
+        return self.known[causes]
+
+    def starts(self, hypothesis: Hypothesis) -> list[Causes]:
+        """Return causes to begin with: errors that stretches share, or noise."""
+        weight = self.evidence.levers.weight
+        begin = [
+            Causes(Level(tilt, part * weight), times, hypothesis)
+            for tilt, part, times in product(self.tilts[::2], LATERALS[::2], NOISES)
+        ]
+        noisy = max(begin, key=self.probability)
+        shared = noisy._replace(times=1.0).with_level(
+            pressure=PRESSURES[-3] * self.height,
+            vertical_force=VERTICALS[-3] * weight,
+            own=1.0 if self.alone else OWN_FRACTIONS[-2],
+        )
+        return [noisy, shared]
+
+    def improved(self, causes: Causes) -> Causes:
+        """Return causes after one or two at a time were changed to their best sizes."""
+        weight = self.evidence.levers.weight
+
+        def better(options: Iterable[Causes]) -> Causes:
+            return max(options, key=self.probability)
+
+        def beliefs(part: str) -> list[Hypothesis]:
+            """Return those that differ from the present one in the other part."""
+            own = getattr(causes.hypothesis, part)
+            return [one for one in self.evidence.explained if getattr(one, part) == own]
+
+        if not self.alone:
+            causes = better(causes.with_level(own=own) for own in OWN_FRACTIONS)
+        causes = better(
+            causes.with_level(vertical_force=part * weight) for part in VERTICALS
+        )
+        causes = better(
+            causes.with_level(pressure=part * self.height)._replace(hypothesis=other)
+            for part, other in product(PRESSURES, beliefs("strength"))
+        )
+        causes = better(
+            causes._replace(hypothesis=other) for other in beliefs("offsets")
+        )
+        causes = better(causes.with_level(tilt=tilt) for tilt in self.tilts)
+        return better(
+            causes.with_level(lateral_force=part * weight)._replace(times=times)
+            for part, times in product(LATERALS, NOISES)
+        )
+
+    def climb(self, starts: Sequence[Causes]) -> Causes:
+        """Return the best causes that starts lead to."""
+        found = []
+        for causes in starts:
+            last = None
+            for _ in range(MOST_CLIMBS):
+                last, causes = causes, self.improved(causes)
+                if causes == last:
+                    break
+            found.append(causes)
+        return max(found, key=self.probability)
+
+    def window(self, best: Causes) -> list[tuple[float, Causes]]:
+        """Return all that is nearly as probable as the best, with probabilities.
+
+        Tilts, lateral forces and centres of pressure are told apart with difficulty:
+        changes of two of them at a time are tried as well.
         """
-        belief = causes.hypothesis.belief
-        level = causes.level
-        added = level.added(self.by_tilt, self.by_side, self.weight)
-        added *= self.stretches.times(level)
-        root = np.linalg.cholesky(causes.times**2 * self.covariance + added)
-        right = self.system.right - self.system.matrix @ belief.mean
-        wanted = np.linalg.solve(root, right[..., None]).reshape(-1)
-        design = np.linalg.solve(root, self.system.matrix).reshape(len(wanted), -1)
-        design = design @ belief.root
-        factor = information_root(design)
-        if factor is None:
-            return -np.inf, belief.mean
-        moved = np.linalg.solve(factor.T, np.linalg.solve(factor, design.T @ wanted))
-        misfit = wanted - design @ moved
-        logarithm = -0.5 * (misfit @ misfit + moved @ moved)
-        logarithm -= np.log(np.diag(factor)).sum()
-        logarithm -= np.log(np.diagonal(root, axis1=1, axis2=2)).sum()
-        return float(logarithm), np.asarray(belief.mean + belief.root @ moved)
+        level, weight = best.level, self.evidence.levers.weight
+        sizes = (
+            _near(self.tilts, level.tilt),
+            _near([part * weight for part in LATERALS], level.lateral_force),
+            _near([part * self.height for part in PRESSURES], level.pressure),
+        )
+        for tilt, side, pressure in product(*sizes):
+            self.probability(
+                best.with_level(tilt=tilt, lateral_force=side, pressure=pressure)
+            )
+        top = self.probability(best)
+        near = sorted(
+            ((own - top, at) for at, own in enumerate(self.known.values())),
+            reverse=True,
+        )[:MOST_ALTERNATIVES]
+        causes = list(self.known)
+        kept = [(np.exp(own), at) for own, at in near if own > -np.log(WINDOW)]
+        total = sum(own for own, _ in kept)
+        return [(float(own / total), causes[at]) for own, at in kept]
+
+
+def _near(sizes: Sequence[float], size: float) -> Sequence[float]:
+    """Return a size and those beside it."""
+    at = int(np.argmin(np.abs(np.array(sizes) - size)))
+    return [*sizes[max(at - 1, 0) : at], size, *sizes[at + 1 : at + 2]]

@@ -39,15 +39,15 @@ from equipoise.identification.statics import (
 )
 from equipoise.robot.description import STANDARD_GRAVITY
 
-# The probability that an improvement is chance.
-CHANCE = 0.05
+# The probability that a reduction is outside its interval, on either side.
+CHANCE = 0.1
 # Offsets explain what would be seen more often than this if they were all; draws of it,
 # and how much larger they may be for this than usual.
-LEAST_CHANCE, DRAWS, LARGE_OFFSETS = 0.01, 2000, 4.0
+LEAST_CHANCE, DRAWS, LARGE_OFFSETS = 0.01, 2000, 2.0
 # Offsets of sensors are within so many standard deviations.
 FAR_OFFSETS = 2.0
 # An improvement matters if its whole interval is above this fraction of the error.
-LEAST_REDUCTION = 0.1
+LEAST_REDUCTION = 0.05
 # Errors of the centre of pressure below this part of the CoM's height do not matter.
 LEAST_PRESSURE = 1e-3
 # An error that grows by less than this fraction does not.
@@ -65,7 +65,8 @@ class Reduction(NamedTuple):
 
     Attributes:
         fraction: Fraction of the error; negative if it grows.
-        interval: 95 % interval of this fraction, by stretches.
+        interval: 90 % interval of this fraction, by stretches: the true one is above
+            its lower end with 95 % probability.
     """
 
     fraction: float

@@ -16,10 +16,11 @@ from equipoise.identification.estimate import (
     link_com_deviations,
     observed_links,
 )
-from equipoise.identification.evidence import Level, Offsets
+from equipoise.identification.evidence import Offsets
 from equipoise.identification.held_out import HeldOut
 from equipoise.identification.left_out import FEWEST_STRETCHES
 from equipoise.identification.measuring.log_rows import LogRows
+from equipoise.identification.pose_errors import Level
 from equipoise.identification.posterior import INERTIA_STD, sample_robots
 from equipoise.identification.randomisation_files import export_text
 from equipoise.identification.statics import (
@@ -300,7 +301,7 @@ class Identified:
                     "file": held.file.weight_rms,
                 },
                 **{
-                    name: {"fraction": own.fraction, "interval_95": list(own.interval)}
+                    name: {"fraction": own.fraction, "interval_90": list(own.interval)}
                     for name, own in (
                         ("reduction", held.reduction),
                         ("reduction_over_offsets", held.over_offsets),

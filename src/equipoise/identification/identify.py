@@ -19,15 +19,17 @@ from equipoise.identification.estimate import (
 )
 from equipoise.identification.evidence import (
     LATERAL_ONLY,
+    NO_OFFSETS,
     NOT_ZEROED,
     STRENGTHS,
     USUAL,
     ZEROED,
     Chosen,
     Hypothesis,
+    Offsets,
+    averaged,
     hypothesis,
     most_probable,
-    turned,
 )
 from equipoise.identification.held_out import judge
 from equipoise.identification.identified import Identified
@@ -46,6 +48,7 @@ from equipoise.identification.measuring.pose_table import read_pose_table
 from equipoise.identification.measuring.stretches import WEIGHT_FRACTION
 from equipoise.identification.noise import SensorNoise, covariances, joint_lever
 from equipoise.identification.one_thread import one_thread
+from equipoise.identification.pose_errors import turned
 from equipoise.identification.prior import Prior, PriorBelief, default_prior
 from equipoise.identification.statics import (
     PER_LINK,
@@ -190,7 +193,9 @@ def identify_poses(
     system = stretches.equations(measured._replace(matrix=columns))
     plain = stretches.covariances(covariances(frames, poses, noise))
 
-    kinds = (ZEROED,) if zeroed else (USUAL,) if prior else (USUAL, ZEROED, NOT_ZEROED)
+    kinds: tuple[Offsets, ...] = (ZEROED, NO_OFFSETS)
+    if not zeroed:
+        kinds = (USUAL,) if prior else (USUAL, *kinds, NOT_ZEROED)
     strengths = (1.0,) if prior else (1.0, *(own for own in STRENGTHS if own != 1.0))
     believed = [
         hypothesis(robot, usual, sensors, kind, strength)
@@ -199,24 +204,28 @@ def identify_poses(
     ]
     chosen = most_probable(frames, system, plain, noise, believed, stretches)
     likely = chosen.hypothesis
-    found = estimate(system, chosen.covariance, likely.belief)
+    found = averaged(system, chosen)
 
     # the file has no offsets: what looks like one of torques belongs to it
     own = LATERAL_ONLY if likely.offsets is USUAL and not prior else likely.offsets
     files = {k: hypothesis(robot, usual, sensors, own, k) for k in strengths}
+    if own is likely.offsets:
+        files[likely.strength] = likely
     factor = usual.total_mass_std_fraction or usual.mass_std_fraction
     files[0.0] = Hypothesis(own, 0.0, scaled_belief(files[1.0].belief, factor))
     fitted = fitted_covariances(chosen.covariance, found)
     setting = Setting(poses, frames, measured.right, system, fitted, chosen.level)
     taken = choose_file(setting, files, likely)
-    other = NOT_ZEROED if likely.offsets is NOT_ZEROED else USUAL
-    rival = hypothesis(robot, usual, sensors, other).belief
+    # where lateral forces have no offsets sensors were zeroed, and so were torques
+    rival = hypothesis(robot, usual, sensors, likely.offsets).belief
     held_out = replace(
         judge(setting, files, likely, scaled_belief(rival, factor), zeroed=zeroed),
         stretches=independent,
         moved=taken.strength > 0.0,
     )
-    file = estimate(system, chosen.covariance, taken.belief)
+    file = found
+    if taken.belief is not likely.belief:
+        file = estimate(system, chosen.covariance, taken.belief)
     possible = Consistent(file.mean, ())
     if taken.strength > 0.0:
         possible = consistent(robot, file)
@@ -319,7 +328,12 @@ def _remarks(
     if strength == 0.0:
         remarks.append(
             "no other centres of mass predict stretches that were left out better than "
-            "the model's: they stay, and all masses change by one factor"
+            "the model's: they stay, and "
+            + (
+                "all masses change by one factor"
+                if heavier != 0.0
+                else "so do masses, which no common factor makes better there"
+            )
         )
     farthest = _farthest(belief, possible.mean)
     if farthest[1] > FAR_LINK * poses.robot.longest_limb:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.evidence import LEVEL_SOLES, NOT_ZEROED, Hypothesis, Level
+from equipoise.identification.evidence import NOT_ZEROED, Hypothesis
+from equipoise.identification.pose_errors import LEVEL_SOLES, Level
 from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
     PER_LINK,
@@ -220,7 +221,8 @@ def choose_file(
     most probable strength is taken unless another errs notably less, then the smallest
     that is as good as the best. If it does not err less than the model's CoMs, by more
     than one standard deviation of chance, the most probable belief is taken if that
-    does so beside the sensors' offsets; if not, CoMs stay, and masses have one factor.
+    does so beside the sensors' offsets; if not, CoMs stay, and masses have one factor
+    where that makes weights better.
 
     Args:
         setting: Poses and equations.
@@ -231,9 +233,12 @@ def choose_file(
     if len(parts) < 2:
         return hypotheses[0.0]
 
-    def errors(own: Hypothesis, offsets: bool) -> Array:
+    def left_out(own: Hypothesis, offsets: bool) -> Errors:
         means = left_out_means(setting.system, setting.covariance, own.belief, parts)
-        return setting.left_out(means, parts, offsets=offsets).pressure
+        return setting.left_out(means, parts, offsets=offsets)
+
+    def errors(own: Hypothesis, offsets: bool) -> Array:
+        return left_out(own, offsets).pressure
 
     corrected = likely.offsets is NOT_ZEROED
     found = {k: errors(own, corrected) for k, own in hypotheses.items()}
@@ -246,7 +251,10 @@ def choose_file(
         return hypotheses[best]
     if gains(errors(hypotheses[0.0], True), errors(likely, True), stretch):
         return likely
-    return hypotheses[0.0]
+    scaled = hypotheses[0.0]
+    model = scaled._replace(belief=scaled_belief(scaled.belief, 0.0))
+    weights = [left_out(own, False).weight_rms for own in (model, scaled)]
+    return scaled if weights[1] < weights[0] else model
 
 
 def mean_squares(errors: Array, stretch: NDArray[np.int64]) -> Array:

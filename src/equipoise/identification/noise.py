@@ -13,15 +13,15 @@ from equipoise.identification.statics import (
     WRENCH,
     MeasuredPoses,
     StandingFrames,
+    carried_weight,
     cross_matrix,
     wrench_transform,
 )
 from equipoise.kinematics.com import com, com_jacobian
 from equipoise.kinematics.frames import frame_jacobian, frame_pose
 from equipoise.kinematics.stance import sole_pose
-from equipoise.robot.description import STANDARD_GRAVITY
 
-# The model's rate of momentum is right to this fraction.
+# The rate of momentum of the model, scaled to the weight, is right to this fraction.
 MOMENTUM_ERROR = 0.2
 
 
@@ -78,10 +78,11 @@ def joint_lever(poses: MeasuredPoses, frames: StandingFrames) -> Array:
     """Return the derivative of the wrench balance by the joints, (n, 6, nv - 6).
 
     Joints determine where the soles are against the centre of mass, how they are
-    turned, and with them the direction of up.
+    turned, and with them the direction of up. The weight is the measured one, so that
+    it balances the forces.
     """
     robot, q = poses.robot, poses.q
-    weight = robot.mass * STANDARD_GRAVITY
+    weight = carried_weight(frames, poses)
     soles = {side: sole_pose(robot, q, side) for side in FEET}
     middle = 0.5 * sum(pose[:, :3, 3] for pose in soles.values())
     up = sum(pose[:, :3, 2] for pose in soles.values())

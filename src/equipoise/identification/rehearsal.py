@@ -15,17 +15,18 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
-from equipoise.identification.estimate import Estimate, estimate, link_com_deviations
+from equipoise.identification.estimate import Estimate, link_com_deviations
 from equipoise.identification.evidence import (
     USUAL,
     Hypothesis,
+    averaged,
     most_probable,
-    turned,
 )
 from equipoise.identification.identified import WIDTH_95
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.one_thread import one_thread
+from equipoise.identification.pose_errors import turned
 from equipoise.identification.prior import Prior, PriorBelief, prior_belief
 from equipoise.identification.statics import (
     FEET,
@@ -245,7 +246,7 @@ def estimate_from_poses(
     chosen = most_probable(
         frames, system, covariance, noise, [given], turned(poses.stretch)
     )
-    return estimate(system, chosen.covariance, belief)
+    return averaged(system, chosen)
 
 
 def score(frames: StandingFrames, found: Estimate, truth: TrueRobot) -> Score:

@@ -63,8 +63,9 @@ class MeasuredPoses:
             there. Nothing is missing unless given.
         up_in_base: Direction against gravity in the base's axes, as it was measured,
             shape (n, 3); that of the soles' normals if None.
-        momentum_rate: Rate of linear and angular momentum of the model in the level
-            frame [N, Nm], shape (n, 6); None for poses at rest.
+        momentum_rate: Rate of linear and angular momentum in the level frame [N, Nm],
+            shape (n, 6), of the model with all masses scaled to the measured weight;
+            None for poses at rest.
     """
 
     robot: Robot
@@ -350,6 +351,12 @@ def total_wrench(
         torque = np.einsum("nij,nj->ni", turn, wrench[:, 3:]) + np.cross(place, force)
         total = total + np.concatenate([force, torque], axis=1)
     return total
+
+
+def carried_weight(frames: StandingFrames, poses: MeasuredPoses) -> float:
+    """Return the median vertical force of the ground [N]."""
+    total = total_wrench(frames.sensor_in_level, poses.wrenches)
+    return float(np.median(total[:, 2]))
 
 
 def centre_of_pressure(wrench: Array) -> Array:

@@ -30,6 +30,7 @@ from equipoise.identification.statics import FEET, equations, frames_of, links_w
 from equipoise.kinematics.stance import sole_pose
 from equipoise.log.open_run import read_recording
 from equipoise.log.recordings.recording import MeasuredImu, StaticFrame
+from equipoise.robot.inertias import Inertial
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 
 # Sensors that were zeroed without load.
@@ -223,6 +224,32 @@ def test_rate_of_momentum_is_that_of_newton_and_euler(model):
     without = misfit + found.poses.momentum_rate
     assert np.abs(misfit[:, 3:5]).max() < 0.1
     assert np.abs(without[:, 3:5]).max() > 10.0 * np.abs(misfit[:, 3:5]).max()
+
+
+def test_rate_of_momentum_has_the_measured_weight(model):
+    """Masses half as large again: so is the rate of momentum, and nothing is left."""
+    heavy = model.with_inertials(
+        {
+            link: Inertial(1.5 * own.mass, own.com_in_link, 1.5 * own.inertia_in_link)
+            for link, own in links_with_mass(model).items()
+        }
+    )
+    time, path = swaying(model, 12.0, 2, period_s=5.0)
+    q = on_left_sole(model, path(time))
+    feet = on_feet(model, q, ground_wrench(heavy, path, time))
+    frames = {f"{side[0]}_sole": own for side, own in feet.items()}
+    log = log_of(model, time, q, frames)
+    found = measured_poses(model, log, free_mass=True)
+    links = frames_of(found.poses)
+    values = np.concatenate(
+        [
+            own.mass * np.append(1.0, own.com_in_link)
+            for own in links_with_mass(heavy).values()
+        ]
+    )
+    matrix, right = equations(links, found.poses)
+    misfit = right - matrix[..., : len(values)] @ values
+    assert np.abs(misfit[:, 3:5]).max() < 0.15
 
 
 def test_standing_poses_come_first(model, truth, stood):

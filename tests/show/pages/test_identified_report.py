@@ -124,7 +124,7 @@ def test_what_held_out_poses_do_not_confirm_is_no_improvement(asked):
     held = {
         **asked.results["held_out"],
         "confirmed": False,
-        "reduction": {"fraction": 0.2, "interval_95": [-0.1, 0.4]},
+        "reduction": {"fraction": 0.2, "interval_90": [-0.1, 0.4]},
     }
     words = "|".join(Page(asked.report(held_out=held, sentence="So so.")).words)
     assert "Not confirmed." in words

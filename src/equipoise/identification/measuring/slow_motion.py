@@ -35,6 +35,7 @@ from equipoise.identification.measuring.stretches import (
 from equipoise.identification.statics import (
     FEET,
     MeasuredPoses,
+    carried_weight,
     frames_of,
     total_wrench,
 )
@@ -94,7 +95,9 @@ def slow_motion(
     time, views = log.time, log.views
     height = max(float(np.median(views.com_in_level[:, 2])), 1e-9)
     speed = SLOW_FRACTION * float(np.sqrt(STANDARD_GRAVITY * height))
-    momentum = level_momentum(log)
+    carried = np.median(log.total[usable, 2]) if usable.any() else 0.0
+    factor = max(float(carried), 0.0) / (log.robot.mass * STANDARD_GRAVITY)
+    momentum = factor * level_momentum(log)
     slow = usable & _inner(time) & _slow(log, stillness.window_s, speed, height)
     rate = sliding(time, momentum, stillness.window_s).slope
     carried = sliding(time, log.total[:, 2:3] - rate[:, 2:3], stillness.window_s).mean
@@ -165,8 +168,8 @@ def mean_bend(log: BalanceSeries, poses: MeasuredPoses, rows: Sequence[slice]) -
 
     Places of links and soles are not linear in joints: those of the mean joints differ
     from the mean places, by a millimetre where joints turn by 0.3 rad in a piece. It is
-    what the wrenches' sum has in the mean pose more than on average, and the model's
-    weight less.
+    what the wrenches' sum has in the mean pose more than on average, and the weight at
+    the model's CoM less.
 
     Args:
         log: Rows of the log.
@@ -178,7 +181,7 @@ def mean_bend(log: BalanceSeries, poses: MeasuredPoses, rows: Sequence[slice]) -
     bend -= np.array([log.total[row].mean(axis=0) for row in rows])
     centre = sole_views(log.robot, poses.q, poses.up_in_base).com_in_level
     more = np.array([log.views.com_in_level[row].mean(axis=0) for row in rows]) - centre
-    weight = log.robot.mass * STANDARD_GRAVITY
+    weight = carried_weight(frames, poses)
     bend[:, 3] += weight * more[:, 1]
     bend[:, 4] -= weight * more[:, 0]
     return bend

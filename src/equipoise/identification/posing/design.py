@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
-from equipoise.identification.evidence import USUAL_LEVEL, Level
+from equipoise.identification.evidence import USUAL_LEVEL
 from equipoise.identification.noise import SensorNoise, covariances
 from equipoise.identification.one_thread import one_thread
+from equipoise.identification.pose_errors import Level
 from equipoise.identification.posing.optimal_choice import (
     Criterion,
     choose,

@@ -129,7 +129,7 @@ def _opening(results: Mapping[str, Any], title: str, found: Places) -> str:
 def _tiles(results: Mapping[str, Any], found: Places) -> str:
     held, mass = results["held_out"], results["mass_kg"]
     rms = [1e3 * held["cop_rms_m"][which] for which in ("original", "file")]
-    low, high = held["reduction"]["interval_95"]
+    low, high = held["reduction"]["interval_90"]
     tiles = [
         (
             f"{signed(rms[0], 2)} → {signed(rms[1], 2)} mm",
@@ -137,7 +137,7 @@ def _tiles(results: Mapping[str, Any], found: Places) -> str:
         ),
         (
             percent(held["reduction"]["fraction"]),
-            f"reduction of that error; 95 % interval {percent(low)} to {percent(high)}",
+            f"reduction of that error; 90 % interval {percent(low)} to {percent(high)}",
         ),
         (
             f"{signed(mass['before'], 2)} → {signed(mass['after'], 2)} kg",
@@ -164,7 +164,7 @@ def _note(words: str) -> str:
 
 def _held_out_words(results: Mapping[str, Any]) -> str:
     held = results["held_out"]
-    low, _ = held["reduction"]["interval_95"]
+    low, _ = held["reduction"]["interval_90"]
     words = (
         f"{held['stretches']} stretches were left out in {held['folds']} parts, one "
         "after the other; each was predicted by a file that was identified without it, "
@@ -175,18 +175,18 @@ def _held_out_words(results: Mapping[str, Any]) -> str:
         which = {"com": "centre of mass", "mass": "mass"}
         return words + (
             f"The file is better in its {' and its '.join(which[b] for b in better)}: "
-            "by more than a tenth of the error with 97.5 % probability, and offsets of "
+            "by more than 5 % of the error with 95 % probability, and offsets of "
             "the sensors do not explain it."
         )
     if low > 0.0:
         return words + (
-            "The error falls, but by less than a tenth at the end of its interval, "
+            "The error falls, but by less than 5 % at the end of its interval, "
             "or offsets of the sensors explain it as well "
             f"({signed(1e3 * held['cop_rms_m']['offsets_only'], 2)} mm with these "
             "alone): this is not called an improvement."
         )
     return words + (
-        "The 95 % interval of the reduction reaches zero or below: this is not called "
+        "The 90 % interval of the reduction reaches zero or below: this is not called "
         "an improvement."
     )
 
@@ -248,7 +248,7 @@ def results_table(results: Mapping[str, Any]) -> str:
     """Return the results of the whole robot, in groups."""
     held, found = results["held_out"], results["identifiable"]
     mass, scale = results["mass_kg"], results["noise_scale"]
-    low, high = held["reduction"]["interval_95"]
+    low, high = held["reduction"]["interval_90"]
     rms = held["cop_rms_m"]
     pressure = dict(zip(rms, values_with_unit(list(rms.values()), "m"), strict=True))
     weight = held["weight_rms_fraction"]
@@ -269,7 +269,7 @@ def results_table(results: Mapping[str, Any]) -> str:
             ("CoP error, RMS, ridge regression", pressure["ridge"]),
             ("CoP error, RMS, identified file", pressure["file"]),
             ("reduction", percent(held["reduction"]["fraction"])),
-            ("reduction, 95 % interval", f"{percent(low)} to {percent(high)}"),
+            ("reduction, 90 % interval", f"{percent(low)} to {percent(high)}"),
             ("CoP error, RMS, original with offsets", pressure["offsets_only"]),
             ("CoP error, RMS, identified with offsets", pressure["file_with_offsets"]),
             ("weight error, RMS, original file", percent(weight["original"])),
