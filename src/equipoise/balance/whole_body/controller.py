@@ -192,6 +192,7 @@ class WholeBodyController(Controller[State]):
             self.dynamics,
             self.feet,
             BalanceTasks(self.com_task, self.torso_task, self.posture_task),
+            joints.motion,
             self._follow,
             gains.height * rate,
             period,
