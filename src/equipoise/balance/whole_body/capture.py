@@ -69,6 +69,8 @@ class CaptureGains:
             an offset, and begins before it is known to be one.
         dcm: k: errors of the DCM fall at this many times ω, as far as soles allow.
         margin: How far η should be from the edge, over the width of the soles.
+        stepless_margin: The same of a robot that may not step: it swings sooner. A
+            step that begins would have to stop that swing.
         swing: b, how much the upper body is swung.
         swing_rate: Rate at which the swing follows, over ω.
         lever: Largest distance of the pivot from the ZMP, over the CoM's height.
@@ -103,7 +105,8 @@ class CaptureGains:
     release: float = 10.0
     memory: float = 0.5
     dcm: float = 6.0
-    margin: float = 0.2
+    margin: float = 0.1
+    stepless_margin: float = 0.2
     swing: float = 3.0
     swing_rate: float = 8.0
     lever: float = 0.3
@@ -242,13 +245,16 @@ class Capture:
             offsets.popleft()
         return known
 
-    def adjust(self, known: Estimate, target: Target, wanted: Array) -> Array:
+    def adjust(
+        self, known: Estimate, target: Target, wanted: Array, *, may_step: bool
+    ) -> Array:
         """Return the CoM acceleration to ask for, and set tasks and contacts.
 
         Args:
             known: What is known.
             target: What is wanted.
             wanted: The CoM acceleration that feedback of the DCM asks for, shape (3,).
+            may_step: Whether the robot may step.
         """
         assert target.com is not None
         assert target.com_velocity is not None
@@ -259,7 +265,8 @@ class Capture:
         omega, gains = omega_of(target), self.gains
         planned = target.com[:2] + self.feet.shift[:2]
         off = known.dcm(omega) - planned
-        margin = gains.margin * self._width
+        margin = gains.margin if may_step else gains.stepless_margin
+        margin *= self._width
         if self.alert == 0.0 and float(off @ off) < (gains.begins * margin) ** 2:
             return wanted
         swing = self._swing.now(omega)
