@@ -69,8 +69,10 @@ class CaptureGains:
             an offset, and begins before it is known to be one.
         dcm: k: errors of the DCM fall at this many times ω, as far as soles allow.
         margin: How far η should be from the edge, over the width of the soles.
-        stepless_margin: The same of a robot that may not step: it swings sooner. A
-            step that begins would have to stop that swing.
+        stepless_whole: As ``whole``, of a robot that may not step: it does more, and
+            sooner. A step that begins would have to stop it.
+        stepless_dcm: As ``dcm``, likewise.
+        stepless_margin: As ``margin``, likewise.
         swing: b, how much the upper body is swung.
         swing_rate: Rate at which the swing follows, over ω.
         lever: Largest distance of the pivot from the ZMP, over the CoM's height.
@@ -100,12 +102,14 @@ class CaptureGains:
     """
 
     begins: float = 0.1
-    whole: float = 0.2
+    whole: float = 0.3
     calming: float = 0.3
     release: float = 10.0
     memory: float = 0.5
-    dcm: float = 6.0
+    dcm: float = 3.0
     margin: float = 0.1
+    stepless_whole: float = 0.2
+    stepless_dcm: float = 6.0
     stepless_margin: float = 0.2
     swing: float = 3.0
     swing_rate: float = 8.0
@@ -217,6 +221,7 @@ class Capture:
     def reset(self) -> None:
         """Begin with nothing to capture."""
         self.alert: float = 0.0
+        self._dcm = self.gains.dcm
         self.free: float = 0.0
         self._places: dict[str, Array] = {}
         self._holds: dict[str, Array] = {}
@@ -265,7 +270,10 @@ class Capture:
         omega, gains = omega_of(target), self.gains
         planned = target.com[:2] + self.feet.shift[:2]
         off = known.dcm(omega) - planned
-        margin = gains.margin if may_step else gains.stepless_margin
+        whole, margin, self._dcm = gains.whole, gains.margin, gains.dcm
+        if not may_step:
+            whole, margin = gains.stepless_whole, gains.stepless_margin
+            self._dcm = gains.stepless_dcm
         margin *= self._width
         if self.alert == 0.0 and float(off @ off) < (gains.begins * margin) ** 2:
             return wanted
@@ -273,7 +281,7 @@ class Capture:
         eta = planned + off + swing
         support = support_of(np.concatenate(self._corners()))
         gone = support.part_of_way(planned, eta, margin)
-        sets_in = (gone - gains.begins) / (gains.whole - gains.begins)
+        sets_in = (gone - gains.begins) / (whole - gains.begins)
         calmer = self.alert - self.period * omega * gains.calming
         self.alert = min(max(sets_in, calmer, 0.0), 1.0)
         if self.alert == 0.0:
@@ -301,7 +309,7 @@ class Capture:
         assert target.zmp is not None
         planned = target.com[:2] + self.feet.shift[:2]
         # along the way of the DCM: at a corner, one foot would turn on its own
-        ahead = (1.0 + gains.dcm) * (eta - planned) - swing
+        ahead = (1.0 + self._dcm) * (eta - planned) - swing
         zmp = planned + ahead / max(
             support.part_of_way(planned, planned + ahead, LEAST), 1.0
         )
