@@ -440,3 +440,14 @@ def test_an_hour_of_standing_does_not_creep() -> None:
     settled = engine.advance(idle(robot, 2000), every=2000).q[-1]
     later = engine.advance(idle(robot, 60_000), every=60_000).q[-1]
     assert np.abs(later - settled).max() < 1e-12
+
+
+def test_rounded_soles_touch_to_their_ends(talos_urdf) -> None:
+    """The ground can push where the sole ends, also behind rounded heels."""
+    robot = eq.load(talos_urdf)
+    contacts = trial_world(robot).contacts
+    for side, sole in robot.soles.items():
+        points = [point.position_in_link for point in contacts if point.side == side]
+        away = np.abs(np.array(points)[:, None] - sole.corners_in_link).max(axis=2)
+        assert len(sole.polygon_in_sole) == 8
+        assert away.min(axis=0) == pytest.approx(0.0, abs=1e-12)

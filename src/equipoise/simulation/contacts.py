@@ -29,8 +29,9 @@ CORNER_DAMPING_RATIO = 0.7
 # Rubber on a hard floor.
 STATIC_FRICTION = 0.8
 DYNAMIC_FRICTION = 0.7
-# More corners than this make contact slower, not better.
-MOST_CORNERS = 4
+# A sole has at most this many corners that touch, as many as a sole that is found in a
+# robot's file: with fewer, a rounded heel would be cut off, and the ZMP with it.
+MOST_CORNERS = 8
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,9 @@ def contact_point(robot: Robot, link: str, position_in_link: ArrayLike) -> Conta
 
 
 def sole_points(robot: Robot) -> tuple[ContactPoint, ...]:
-    """Return the corners of all soles, at most four of each.
+    """Return the corners of all soles, at most eight of each.
 
-    Soles with more corners are represented by the four that enclose most area.
+    Soles with more corners are represented by the eight that enclose most area.
     """
     points = []
     for side, sole in robot.soles.items():

@@ -11,10 +11,13 @@ from whole_body_states import ROBOTS, dynamics_of
 
 import equipoise as eq
 from equipoise.balance.whole_body.controller import WholeBodyController
+from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.support import support_of
+from equipoise.balance.whole_body.swing import Swing
+from equipoise.balance.whole_body.tasks import FrameTask
 from equipoise.balance.whole_body.zmp_task import ZmpTask
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.simulation.feedback import whole_body_feedback
+from equipoise.simulation.feedback import known_joints, whole_body_feedback
 from equipoise.simulation.push import push, theoretical_limit
 from equipoise.simulation.trials import trial_world
 
@@ -85,3 +88,29 @@ def test_pushes_are_captured_and_small_ones_are_not() -> None:
     run = push(world, 0.85 * most, math.pi, feedback=feedback, seconds=4.0)
     assert run.summary["achieved"], run.summary["sentence"]
     assert controller.relaxed == {"contacts": 0, "limits": 0, "all": 0}
+
+
+def test_swings_end_before_the_stops_of_the_legs() -> None:
+    """A swing is allowed while hips are far from their stops, and none at a stop."""
+    robot = eq.load("humanoid")
+    dynamics = Dynamics(robot, np.zeros(robot.nv - 6))
+    [hip] = [
+        robot.model.joints[robot.model.getJointId(name)]
+        for name in robot.legs["right"].joints
+        if name == "right_hip_roll"
+    ]
+    torso = FrameTask(robot.limbs["torso"].end_link, 1.0, 1.0, directions=(3, 4, 5))
+    motion = known_joints(trial_world(robot, None, "torque")).motion
+    swing = Swing(dynamics, torso, motion, most_tilt=0.9, braking=15.0)
+    q, v = robot.standing.copy(), np.zeros(robot.nv)
+    v[hip.idx_v] = 2.0
+    allowed = []
+    for room in (0.4, 0.15, 0.0):
+        q[hip.idx_q] = motion.upper[hip.idx_v - 6] - room
+        dynamics.update(q, v)
+        allowed.append(swing.spare(0.1, 2.0))
+        # back from the stop, all of it is allowed
+        assert swing.spare(0.1, -2.0) == 1.0
+    assert allowed[0] == 1.0
+    assert 0.0 < allowed[1] < 1.0
+    assert allowed[2] == 0.0

@@ -37,26 +37,22 @@ from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
+from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import Contact
 from equipoise.balance.whole_body.step_targets import omega_of
 from equipoise.balance.whole_body.support import Support, support_of
+from equipoise.balance.whole_body.swing import LEAST, Swing, degrees_of
 from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, Task
 from equipoise.balance.whole_body.zmp_task import ZmpTask
 from equipoise.control.signals import Target
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.anatomy.geometry import widest_corners
-from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 
 # How many sizes soles have between those with and without capturing.
 SIZES = 8
 # While capturing, a foot has at most this many points at which forces act.
 MOST_CORNERS = 8
-# Where the torso turns at more than this part of the rate at which it could still be
-# stopped, the swing is made less.
-NEARLY_TOO_FAST = 0.8
-# Nothing, where it is divided by.
-LEAST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -73,11 +69,16 @@ class CaptureGains:
             an offset, and begins before it is known to be one.
         dcm: k: errors of the DCM fall at this many times ω, as far as soles allow.
         margin: How far η should be from the edge, over the width of the soles.
+        stepless_whole: As ``whole``, of a robot that may not step: it does more, and
+            sooner. A step that begins would have to stop it.
+        stepless_dcm: As ``dcm``, likewise.
+        stepless_margin: As ``margin``, likewise.
         swing: b, how much the upper body is swung.
         swing_rate: Rate at which the swing follows, over ω.
         lever: Largest distance of the pivot from the ZMP, over the CoM's height.
         most_tilt: Largest angle of the torso from where it is wanted [rad].
-        tilt_braking: With which the torso can be stopped before, over g / L [rad].
+        tilt_braking: With which the torso can be stopped before, and before a joint is
+            at its stop, over g / L [rad].
         crouch: How much lower the CoM is, over the leg's length and the torso's angle
             [1/rad]: a torso that leans would straighten the knees.
         sole: Part of the sole in which forces act, from its middle.
@@ -91,7 +92,8 @@ class CaptureGains:
         torso_weight: Weight of the torso's tilt [per (rad/s²)²].
         yaw_weight: Weight of the turn of the torso.
         arm_weight: Weight of the arms' joints that move most of their inertia.
-        waist_weight: Weight of the joints of the torso.
+        waist_weight: Weight of the joints of the torso and the neck, and largest one of
+            the arms'.
         waist: Rate of the joints of the torso.
         brake: Least rate of damping of the torso and of the joints.
         torso_return: Largest acceleration back to the torso's place, over g / L [rad].
@@ -106,13 +108,16 @@ class CaptureGains:
     memory: float = 0.5
     dcm: float = 3.0
     margin: float = 0.1
+    stepless_whole: float = 0.2
+    stepless_dcm: float = 6.0
+    stepless_margin: float = 0.2
     swing: float = 3.0
     swing_rate: float = 8.0
     lever: float = 0.3
     most_tilt: float = 0.9
-    tilt_braking: float = 1.0
+    tilt_braking: float = 1.5
     crouch: float = 0.04
-    sole: float = 0.98
+    sole: float = 0.99
     unfelt: float = 0.2
     light: float = 0.3
     hold: float = 8.0
@@ -152,6 +157,7 @@ class Capture:
         dynamics: Dynamics of the robot; up to date when it is used.
         feet: Its feet.
         tasks: Its tasks.
+        motion: Where the joints may be.
         keep: Joints whose weights are never changed, in the order of v[6:].
         height_rate: Rate of the CoM's height [1/s].
         period: Time between two ticks [s].
@@ -167,25 +173,29 @@ class Capture:
         dynamics: Dynamics,
         feet: Feet,
         tasks: BalanceTasks,
+        motion: JointRange,
         keep: Sequence[int],
         height_rate: float,
         period: float,
         gains: CaptureGains,
     ) -> None:
         self.dynamics, self.feet, self.period = dynamics, feet, period
-        self.gains, self._height_rate, self._own = gains, height_rate, tasks
+        self.gains, self._height_rate = gains, height_rate
         robot = dynamics.robot
         self._width = min(float(min(sole.size)) for sole in robot.soles.values())
         count = len(tasks.posture.weight)
         self._swings, self._waist = np.zeros(count), np.zeros(count, dtype=bool)
-        self._waist[_degrees(robot, "torso")] = True
-        weights = np.where(self._waist, gains.waist_weight, tasks.posture.weight)
-        arms = _degrees(robot, "arm")
+        self._waist[degrees_of(robot, "torso")] = True
+        # all but the legs, and arms below: a neck that swings gains little
+        weights = np.full(count, gains.waist_weight)
+        legs = degrees_of(robot, "leg")
+        weights[legs] = tasks.posture.weight[legs]
+        arms = degrees_of(robot, "arm")
         if arms:
             inertia = _inertias(robot)[arms]
             self._swings[arms] = (inertia / inertia.max()) ** 2
             weights[arms] = np.minimum(
-                gains.arm_weight / self._swings[arms], tasks.posture.weight[arms]
+                gains.arm_weight / self._swings[arms], gains.waist_weight
             )
         weights[list(keep)] = tasks.posture.weight[list(keep)]
         self._swings[list(keep)] = 0.0
@@ -204,11 +214,14 @@ class Capture:
             for side, foot in zip(SIDES, feet.feet, strict=True)
         ]
         self._zmp_task = ZmpTask(gains.zmp_weight)
+        braking = gains.tilt_braking * feet.rate**2
+        self._swing = Swing(dynamics, tasks.torso, motion, gains.most_tilt, braking)
         self.reset()
 
     def reset(self) -> None:
         """Begin with nothing to capture."""
         self.alert: float = 0.0
+        self._dcm = self.gains.dcm
         self.free: float = 0.0
         self._places: dict[str, Array] = {}
         self._holds: dict[str, Array] = {}
@@ -237,13 +250,16 @@ class Capture:
             offsets.popleft()
         return known
 
-    def adjust(self, known: Estimate, target: Target, wanted: Array) -> Array:
+    def adjust(
+        self, known: Estimate, target: Target, wanted: Array, *, may_step: bool
+    ) -> Array:
         """Return the CoM acceleration to ask for, and set tasks and contacts.
 
         Args:
             known: What is known.
             target: What is wanted.
             wanted: The CoM acceleration that feedback of the DCM asks for, shape (3,).
+            may_step: Whether the robot may step.
         """
         assert target.com is not None
         assert target.com_velocity is not None
@@ -254,14 +270,18 @@ class Capture:
         omega, gains = omega_of(target), self.gains
         planned = target.com[:2] + self.feet.shift[:2]
         off = known.dcm(omega) - planned
-        margin = gains.margin * self._width
+        whole, margin, self._dcm = gains.whole, gains.margin, gains.dcm
+        if not may_step:
+            whole, margin = gains.stepless_whole, gains.stepless_margin
+            self._dcm = gains.stepless_dcm
+        margin *= self._width
         if self.alert == 0.0 and float(off @ off) < (gains.begins * margin) ** 2:
             return wanted
-        swing = self._swing_now(omega)
+        swing = self._swing.now(omega)
         eta = planned + off + swing
         support = support_of(np.concatenate(self._corners()))
         gone = support.part_of_way(planned, eta, margin)
-        sets_in = (gone - gains.begins) / (gains.whole - gains.begins)
+        sets_in = (gone - gains.begins) / (whole - gains.begins)
         calmer = self.alert - self.period * omega * gains.calming
         self.alert = min(max(sets_in, calmer, 0.0), 1.0)
         if self.alert == 0.0:
@@ -289,15 +309,12 @@ class Capture:
         assert target.zmp is not None
         planned = target.com[:2] + self.feet.shift[:2]
         # along the way of the DCM: at a corner, one foot would turn on its own
-        ahead = (1.0 + gains.dcm) * (eta - planned) - swing
+        ahead = (1.0 + self._dcm) * (eta - planned) - swing
         zmp = planned + ahead / max(
             support.part_of_way(planned, planned + ahead, LEAST), 1.0
         )
-        angle, rate = self._tilt()
-        room = max(gains.most_tilt - angle, 0.0)
-        fastest = self.feet.rate * math.sqrt(2.0 * gains.tilt_braking * room)
-        spare = (1.0 - rate / max(fastest, LEAST)) / (1.0 - NEARLY_TOO_FAST)
-        goal = gains.swing * min(max(spare, 0.0), 1.0) * over
+        angle, rate = self._swing.tilt()
+        goal = gains.swing * self._swing.spare(angle, rate) * over
         lever = gains.swing_rate * (goal - swing)
         longest = gains.lever * float(target.com[2] - target.zmp[2])
         lever = lever * min(1.0, longest / max(_length(lever), LEAST))
@@ -344,19 +361,6 @@ class Capture:
         yield
         for contact, leftover in zip(contacts, before, strict=True):
             contact.leftover = leftover
-
-    def _swing_now(self, omega: float) -> Array:
-        """Return ℓ [m], shape (2,)."""
-        momentum = self.dynamics.momentum_matrix() @ self.dynamics.v
-        per_metre = self.dynamics.robot.mass * STANDARD_GRAVITY / omega
-        return np.array([momentum[1], -momentum[0]]) / per_metre
-
-    def _tilt(self) -> tuple[float, float]:
-        """Return how far the torso is from where it is wanted [rad], and its rate."""
-        error = self._own.torso.error(self.dynamics)
-        angle = _length(error)
-        turning = self._own.torso.jacobian(self.dynamics) @ self.dynamics.v
-        return angle, -float(error @ turning) / max(angle, LEAST)
 
     def _release(self, omega: float) -> None:
         """End soon, as the plan moves."""
@@ -484,15 +488,3 @@ def _inertias(robot: Robot) -> Array:
     pin.computeCentroidalMap(robot.model, data, robot.standing)
     turns = np.asarray(data.Ag)[3:, BASE_DOF:]
     return np.asarray(np.maximum(np.sqrt((turns * turns).sum(axis=0)), LEAST))
-
-
-def _degrees(robot: Robot, kind: str) -> list[int]:
-    """Return the degrees of freedom of limbs of a kind, in the order of v[6:]."""
-    found: list[int] = []
-    for limb in robot.limbs.values():
-        if limb.kind == kind:
-            for name in limb.joints if kind == "torso" else limb.subtree_joints:
-                joint = robot.model.joints[robot.model.getJointId(name)]
-                first = joint.idx_v - BASE_DOF
-                found.extend(range(first, first + joint.nv))
-    return found

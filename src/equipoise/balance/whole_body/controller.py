@@ -192,6 +192,7 @@ class WholeBodyController(Controller[State]):
             self.dynamics,
             self.feet,
             BalanceTasks(self.com_task, self.torso_task, self.posture_task),
+            joints.motion,
             self._follow,
             gains.height * rate,
             period,
@@ -259,7 +260,9 @@ class WholeBodyController(Controller[State]):
         self.posture_task.position = target.position
         self.posture_task.velocity = target.velocity
         self.posture_task.acceleration = self._joint_acceleration(target)
-        self.com_task.acceleration = self.capture.adjust(known, target, wanted)
+        self.com_task.acceleration = self.capture.adjust(
+            known, target, wanted, may_step=self.steps is not None
+        )
         velocity = known.v[BASE_DOF:]
         motion = self.joints.motion
         if self.capture.alert > 0.0:
