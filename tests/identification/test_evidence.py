@@ -11,13 +11,8 @@ from identification.true_robots import NOISE, measure, random_poses, random_trut
 import equipoise as eq
 from equipoise.arrays import Array
 from equipoise.identification.estimate import estimate
-from equipoise.identification.evidence import (
-    NO_OFFSETS,
-    USUAL,
-    averaged,
-    hypothesis,
-    most_probable,
-)
+from equipoise.identification.evidence import averaged, most_probable
+from equipoise.identification.hypotheses import NO_OFFSETS, USUAL, hypothesis
 from equipoise.identification.noise import covariances
 from equipoise.identification.pose_errors import Level, Levers, tilt_lever, turned
 from equipoise.identification.prior import default_prior

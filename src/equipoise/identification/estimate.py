@@ -102,7 +102,9 @@ def estimate(equations: Equations, covariances: Array, belief: PriorBelief) -> E
     """
     from scipy.special import chdtri
 
-    matrix, right = _whitened(equations, covariances)
+    # lateral ones first; the others are what is left when these are known
+    ordered = Equations(equations.matrix[:, ORDER], equations.right[:, ORDER])
+    matrix, right = whitened(ordered, covariances[:, ORDER][:, :, ORDER])
     design = matrix @ belief.root
     wanted = right - matrix @ belief.mean
     limit = float(np.sqrt(chdtri(WRENCH, OUTLIER_CHANCE)))
@@ -211,15 +213,11 @@ def _noise_scales(misfit: Array, weights: Array, taken: Array) -> Array:
     return scales
 
 
-def _whitened(equations: Equations, covariances: Array) -> tuple[Array, Array]:
-    """Return equations in units of the noise: lateral ones first, then the others.
-
-    The others are those that are left when the lateral ones are known.
-    """
-    root = np.linalg.cholesky(covariances[:, ORDER][:, :, ORDER])
-    matrix = np.linalg.solve(root, equations.matrix[:, ORDER])
-    right = np.linalg.solve(root, equations.right[:, ORDER, None])[..., 0]
-    return matrix, right
+def whitened(equations: Equations, covariances: Array) -> tuple[Array, Array]:
+    """Return equations of poses in units of their noise, (n, 6, nx) and (n, 6)."""
+    root = np.linalg.cholesky(covariances)
+    right = np.linalg.solve(root, equations.right[..., None])[..., 0]
+    return np.linalg.solve(root, equations.matrix), right
 
 
 @dataclass(frozen=True)

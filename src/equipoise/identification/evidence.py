@@ -25,17 +25,18 @@ from equipoise.identification.estimate import (
     estimate,
     fitted_covariances,
     information_root,
+    whitened,
 )
+from equipoise.identification.hypotheses import Hypothesis
 from equipoise.identification.noise import SensorNoise
 from equipoise.identification.pose_errors import Level, Levers, Turned
-from equipoise.identification.prior import Prior, PriorBelief, prior_belief
+from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
     WRENCH,
     Equations,
     StandingFrames,
     total_com,
 )
-from equipoise.robot.model import Robot
 
 # Floors are not level to better than this [rad]. Where soles are more level, assuming
 # it costs nothing: lateral forces show the tilt.
@@ -56,77 +57,6 @@ MOST_POSES = 40
 ROUNDS, MOST_CLIMBS = 2, 8
 # Causes whose probability is below the best's by more than this factor do not count.
 WINDOW, MOST_ALTERNATIVES = 20.0, 40
-# That sensors were zeroed is believed if measurements speak for it by more than this.
-DOUBT = 3.0
-# How far CoMs may be from the model, as multiples of what is usual; and the standard
-# deviation of the logarithm of this factor.
-STRENGTHS, STRENGTH_SPREAD = (0.3, 1.0, 3.0, 10.0, 30.0), 1.2
-
-
-class Offsets(NamedTuple):
-    """What sensors' offsets may be, as multiples of the prior's standard deviations.
-
-    Attributes:
-        words: In words, for a notice.
-        lateral: Of lateral forces.
-        vertical: Of vertical forces.
-        torque: Of torques.
-    """
-
-    words: str
-    lateral: float
-    vertical: float
-    torque: float
-
-
-# Lateral forces of a standing robot tell which: they must sum to nothing.
-USUAL = Offsets("sensors have offsets of the usual size", 1.0, 1.0, 1.0)
-ZEROED = Offsets("sensors were zeroed", 0.1, 0.1, 0.1)
-NO_OFFSETS = Offsets("sensors have no offsets", 0.01, 0.01, 0.01)
-NOT_ZEROED = Offsets("sensors were not zeroed", 3.0, 75.0, 2.0)
-# Offsets that do not move the centre of pressure.
-LATERAL_ONLY = Offsets("lateral forces alone have offsets", 1.0, 0.1, 0.1)
-
-
-class Hypothesis(NamedTuple):
-    """A belief before the measurements.
-
-    Attributes:
-        offsets: What sensors' offsets may be.
-        strength: How far CoMs may be from the model, as a multiple of the prior's.
-        belief: Mean and covariance of the parameters.
-    """
-
-    offsets: Offsets
-    strength: float
-    belief: PriorBelief
-
-    @property
-    def penalty(self) -> float:
-        """How improbable it is before measurements, as a negative logarithm."""
-        strength = 0.5 * float(np.log(self.strength) / STRENGTH_SPREAD) ** 2
-        small = self.offsets in (ZEROED, NO_OFFSETS)
-        return strength + (DOUBT if small else 0.0)
-
-
-def hypothesis(
-    robot: Robot,
-    prior: Prior,
-    sensors: int,
-    offsets: Offsets = USUAL,
-    strength: float = 1.0,
-) -> Hypothesis:
-    """Return a belief, by factors on a prior's standard deviations."""
-    prior = replace(
-        prior,
-        com_std=strength * prior.com_std,
-        lateral_force_std=offsets.lateral * prior.lateral_force_std,
-        vertical_force_std=offsets.vertical * prior.vertical_force_std,
-        torque_std=offsets.torque * prior.torque_std,
-    )
-    zeros = prior.joint_zero_std > 0.0
-    belief = prior_belief(robot, prior, sensors, joint_zeros=zeros)
-    return Hypothesis(offsets, strength, belief)
 
 
 class Causes(NamedTuple):
@@ -268,11 +198,9 @@ def posterior(
     """
     from scipy.linalg import solve_triangular
 
-    root = np.linalg.cholesky(covariance)
-    right = system.right - system.matrix @ belief.mean
-    wanted = np.linalg.solve(root, right[..., None]).reshape(-1)
-    design = np.linalg.solve(root, system.matrix).reshape(len(wanted), -1)
-    design = design @ belief.root
+    matrix, right = whitened(system, covariance)
+    wanted = (right - matrix @ belief.mean).reshape(-1)
+    design = matrix.reshape(len(wanted), -1) @ belief.root
     factor = information_root(design)
     if factor is None:
         return None

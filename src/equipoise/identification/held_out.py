@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.evidence import Hypothesis
+from equipoise.identification.estimate import whitened
+from equipoise.identification.hypotheses import Hypothesis
 from equipoise.identification.left_out import (
     FEWEST_STRETCHES,
     Errors,
@@ -259,10 +260,8 @@ def chance_of_offsets(
     are drawn from the latter.
     """
     links = PER_LINK * len(rival.links)
-    root = np.linalg.cholesky(setting.covariance)
-    matrix = np.linalg.solve(root, setting.system.matrix)
-    right = setting.system.right - setting.system.matrix @ rival.mean
-    wanted = np.linalg.solve(root, right[..., None]).reshape(-1)
+    matrix, right = whitened(setting.system, setting.covariance)
+    wanted = (right - matrix @ rival.mean).reshape(-1)
     matrix = matrix.reshape(len(wanted), -1)
     if len(wanted) > matrix.shape[1]:  # what no parameter explains says nothing
         basis, matrix = np.linalg.qr(matrix)

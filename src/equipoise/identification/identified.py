@@ -16,8 +16,8 @@ from equipoise.identification.estimate import (
     link_com_deviations,
     observed_links,
 )
-from equipoise.identification.evidence import Offsets
 from equipoise.identification.held_out import HeldOut
+from equipoise.identification.hypotheses import Offsets
 from equipoise.identification.left_out import FEWEST_STRETCHES
 from equipoise.identification.measuring.log_rows import LogRows
 from equipoise.identification.pose_errors import Level

@@ -17,21 +17,19 @@ from equipoise.identification.estimate import (
     fitted_covariances,
     identifiability,
 )
-from equipoise.identification.evidence import (
+from equipoise.identification.evidence import Chosen, averaged, most_probable
+from equipoise.identification.held_out import judge
+from equipoise.identification.hypotheses import (
     LATERAL_ONLY,
     NO_OFFSETS,
     NOT_ZEROED,
     STRENGTHS,
     USUAL,
     ZEROED,
-    Chosen,
     Hypothesis,
     Offsets,
-    averaged,
     hypothesis,
-    most_probable,
 )
-from equipoise.identification.held_out import judge
 from equipoise.identification.identified import Identified
 from equipoise.identification.left_out import (
     Setting,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.evidence import NOT_ZEROED, Hypothesis
+from equipoise.identification.estimate import whitened
+from equipoise.identification.hypotheses import NOT_ZEROED, Hypothesis
 from equipoise.identification.pose_errors import LEVEL_SOLES, Level
 from equipoise.identification.prior import PriorBelief
 from equipoise.identification.statics import (
@@ -135,13 +136,10 @@ def left_out_means(
     With the inverse Q of all measurements' covariance, that of a part's complement
     follows from Q's blocks, so that nothing is solved anew.
     """
-    root = np.linalg.cholesky(covariance)
-    rows = system.matrix.shape[1]
-    design = np.linalg.solve(root, system.matrix @ belief.root)
-    wanted = np.linalg.solve(
-        root, (system.right - system.matrix @ belief.mean)[..., None]
-    )
-    design, right = design.reshape(-1, design.shape[2]), wanted.reshape(-1)
+    matrix, wanted = whitened(system, covariance)
+    rows = matrix.shape[1]
+    right = (wanted - matrix @ belief.mean).reshape(-1)
+    design = matrix.reshape(len(right), -1) @ belief.root
     if len(right) > design.shape[1]:
         return _left_out_of_many(design, right, belief, parts, rows)
     inverse = np.linalg.inv(design @ design.T + np.eye(len(right)))

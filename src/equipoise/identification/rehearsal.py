@@ -16,12 +16,8 @@ from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import LEAST_MASS, new_inertials
 from equipoise.identification.estimate import Estimate, link_com_deviations
-from equipoise.identification.evidence import (
-    USUAL,
-    Hypothesis,
-    averaged,
-    most_probable,
-)
+from equipoise.identification.evidence import averaged, most_probable
+from equipoise.identification.hypotheses import USUAL, Hypothesis
 from equipoise.identification.identified import WIDTH_95
 from equipoise.identification.measuring.stretches import LEAST_LOAD
 from equipoise.identification.noise import SensorNoise, covariances
