@@ -97,6 +97,16 @@ class Equations:
         """Return the input vector fields, Eq. (19), with D⁻¹ written out."""
         return sp.zeros(*self.B.shape).col_join(self._D_inverse() * self.B)
 
+    @property
+    def bias(self) -> sp.Matrix:
+        """Return C q̇ + G."""
+        return self.C * sp.Matrix(self.rates) + self.G
+
+    @property
+    def foot_jacobian(self) -> sp.Matrix:
+        """Return the Jacobian of the swing foot's position."""
+        return self.points["f_2"].jacobian(self.coordinates)
+
     def _D_inverse(self) -> sp.Matrix:
         return self.D.adjugate() / self.D.det(method="berkowitz")
 

@@ -131,6 +131,10 @@ class ThreeLink:
         """Return the position of the swing foot [m], shape (…, 2)."""
         return self.points(q)["f_2"]
 
+    def foot_jacobian(self, q: ArrayLike) -> Array:
+        """Return the Jacobian of the swing foot's position, shape (…, 2, n)."""
+        return self._values("foot_jacobian", (2, self.dimension), q)
+
     def angular_momentum(self, x: ArrayLike, about: ArrayLike = (0.0, 0.0)) -> Array:
         """Return the angular momentum about a point [kg m²/s], shape (…).
 
