@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import ShapeError
@@ -54,7 +54,7 @@ class Touchdown(Protocol):
         """Return ė, shapes (3, …) to (…)."""
         ...
 
-    def armed(self, theta: Array) -> Array:
+    def armed(self, theta: Array) -> NDArray[np.bool_]:
         """Return whether an event counts here, shape (3, …) to (…)."""
         ...
 
@@ -77,7 +77,7 @@ class PhaseTouchdown:
         """Return θ̇₁."""
         return np.asarray(rates[0])
 
-    def armed(self, theta: Array) -> Array:
+    def armed(self, theta: Array) -> NDArray[np.bool_]:
         """Return true: it always counts."""
         return np.ones_like(theta[0], dtype=bool)
 
@@ -102,7 +102,7 @@ class FootTouchdown:
         down = np.sin(theta[0]) * rates[0] - np.sin(theta[1]) * rates[1]
         return np.asarray(down)
 
-    def armed(self, theta: Array) -> Array:
+    def armed(self, theta: Array) -> NDArray[np.bool_]:
         """Return whether the foot is far enough ahead."""
         return np.asarray(np.sin(theta[0]) - np.sin(theta[1]) > self.shortest_step)
 

@@ -52,10 +52,10 @@ def gauss_nodes(count: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Orbit:
-    """The periodic motion on the constraints, at the nodes of a quadrature over θ₁.
+    """A step on the constraints, at the nodes of a quadrature over θ₁.
 
     Attributes:
-        phase: θ₁, increasing [rad], shape (n,).
+        phase: θ₁, increasing, both ends of the step included [rad], shape (n,).
         state: θ and θ̇, shape (n, 6).
         torques: u [Nm], shape (n, 2).
         force: (F_x, F_z) of the ground [N], shape (n, 2).
@@ -137,9 +137,12 @@ class ZeroDynamics:
 
     @cached_property
     def _quadrature(self) -> tuple[Array, Array]:
+        """Nodes over the step and their weights; the ends are among them, with none."""
         roots, weights = gauss_nodes(self.nodes)
         half = (self.end - self.start) / 2.0
-        return self.start + half * (roots + 1.0), half * weights
+        phase = self.start + half * (roots + 1.0)
+        ends = (self.start, self.end)
+        return np.array([ends[0], *phase, ends[1]]), half * np.array([0, *weights, 0])
 
     @cached_property
     def _potential(self) -> Legendre:
