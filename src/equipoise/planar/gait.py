@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -49,11 +49,13 @@ from equipoise.planar.virtual_constraints import (
 )
 from equipoise.planar.zero_dynamics import ZeroDynamics
 
+# Time scale ε of the outputs of a gait that was found, in periods √(r/g) of the leg.
+OUTPUT_PERIODS = 0.15
 # The smallest change of speed that is tried on the way to one, in units of √(g r).
 SMALLEST_STRIDE = 0.005
 # What margins may lack between the nodes at which they are kept, and the speed,
 # relative.
-SLACK = 2e-3
+SLACK = 1e-3
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Gait:
     constraints: VirtualConstraints
     stance_angle: float
     touchdown: FootTouchdown | PhaseTouchdown
-    law: OutputLaw = field(default_factory=PD)
+    law: OutputLaw
 
     @cached_property
     def zero_dynamics(self) -> ZeroDynamics:
@@ -269,7 +271,9 @@ class _Search:
         rate = math.sqrt(2.0 * max(zeta, least)) / zero.inertia(np.array(zero.end))
         landing = impact(self.model, zero.constraints.state(zero.end, rate))
         theta, force = motion.state[:, :3], motion.force / weight
-        clearance = self.model.swing_foot(theta)[:, 1] / p.leg_length
+        # The foot is lowest in a short moment, which the nodes may miss.
+        places = zero.constraints.configuration(np.linspace(zero.start, zero.end, 81))
+        clearance = self.model.swing_foot(places)[:, 1] / p.leg_length
         inertia = zero.inertia(motion.phase) / (p.total_mass * p.leg_length**2)
         impulse = landing.impulse / (p.total_mass * self.unit_speed)
         time, length = float(motion.time_weights.sum()), zero.step_length
@@ -301,14 +305,16 @@ class _Search:
         Raises:
             PlanarModelError: If no gait is found at all.
         """
-        guesses = self.guesses
-        for free, aim in [*((free, speed) for free in self.near(speed)), *guesses]:
+        solved = self.best(self.near(speed), speed)
+        if solved is not None:
+            return solved, speed
+        for free, aim in self.guesses:
             solved = self.solve(free, aim)
             if solved is not None:
                 return solved, aim
         raise PlanarModelError(
             "no gait found within the limits, at any speed, from "
-            f"{len(guesses)} guesses that walk without limits"
+            f"{len(self.guesses)} guesses that walk without limits"
         )
 
     def near(self, speed: float) -> list[Array]:
@@ -339,10 +345,7 @@ class _Search:
         stride = speed - reached
         while reached != speed:
             aim = speed if abs(speed - reached) <= abs(stride) else reached + stride
-            # A neighbour is the best start; where the search fails from it, it may
-            # still succeed from a guess.
-            starts = [free, *self.near(aim)]
-            solved = next(filter(_found, (self.solve(a, aim) for a in starts)), None)
+            solved = self.best([free, *self.near(aim)], aim)
             if solved is not None:
                 free, reached = solved, aim
                 continue
@@ -353,6 +356,12 @@ class _Search:
                     f"{reached:.2f} m/s was reached"
                 )
         return free
+
+    def best(self, starts: list[Array], speed: float) -> Array | None:
+        """Return the cheapest of the gaits found from several starts, if any."""
+        found = [self.solve(free, speed) for free in starts]
+        gaits = [free for free in found if free is not None]
+        return min(gaits, key=lambda free: self.evaluate(free).cost, default=None)
 
     def solve(self, free: Array, speed: float) -> Array | None:
         """Return the best free parameters of a speed, or nothing if there are none."""
@@ -396,9 +405,7 @@ class _Search:
     def gait(self, free: Array) -> Gait:
         """Return the gait of free parameters."""
         zero = self.zero_dynamics(free)
-        nearest = 0.5 * zero.step_length / self.model.parameters.leg_length
-        return Gait(self.model, zero.constraints, zero.end, FootTouchdown(nearest))
-
-
-def _found(free: Array | None) -> bool:
-    return free is not None
+        p = self.model.parameters
+        touchdown = FootTouchdown(0.5 * zero.step_length / p.leg_length)
+        law = PD(time_scale=OUTPUT_PERIODS * math.sqrt(p.leg_length / p.gravity))
+        return Gait(self.model, zero.constraints, zero.end, touchdown, law)

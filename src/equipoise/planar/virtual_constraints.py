@@ -195,7 +195,7 @@ class PD:
         damping: k_d; 2 √k_p is critical.
     """
 
-    time_scale: float = 0.05
+    time_scale: float
     stiffness: float = 1.0
     damping: float = 2.0
 
@@ -217,7 +217,7 @@ class FiniteTime:
         exponent: α, between 0 and 1.
     """
 
-    time_scale: float = 0.1
+    time_scale: float
     exponent: float = 0.9
 
     def __post_init__(self) -> None:
@@ -284,7 +284,7 @@ class FeedbackLinearisation:
     """
 
     constraints: VirtualConstraints
-    law: OutputLaw = PD()
+    law: OutputLaw
     torque_limit: float = math.inf
 
     def __call__(self, x: Any, terms: SwingTerms) -> tuple[Scalar, Scalar]:
