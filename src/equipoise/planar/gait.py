@@ -52,10 +52,13 @@ from equipoise.planar.zero_dynamics import ZeroDynamics
 # Time scale ε of the outputs of a gait that was found, in periods √(r/g) of the leg.
 OUTPUT_PERIODS = 0.15
 # The smallest change of speed that is tried on the way to one, in units of √(g r).
-SMALLEST_STRIDE = 0.005
+SMALLEST_STRIDE = 0.02
+# Of margins that are lacking, while a gait is searched, beside the logarithm of its
+# cost.
+PRICES = (30.0, 1000.0)
 # What margins may lack between the nodes at which they are kept, and the speed,
 # relative.
-SLACK = 1e-3
+SLACK = 5e-3
 
 
 @dataclass(frozen=True)
@@ -212,13 +215,19 @@ def find_gaits(
     if degree < 4:
         raise PlanarModelError(f"the degree of the curves is at least 4, not {degree}")
     search = _Search(ThreeLink(parameters), limits or GaitLimits(), degree)
-    found: list[Gait] = []
-    free, reached = search.first(wanted[0] if wanted else 1.0)
-    for speed in wanted:
-        free = search.march(free, reached, speed)
-        reached = speed
-        found.append(search.gait(free))
-    return found
+    found: dict[float, Gait] = {}
+    # From a speed that is natural for the leg both ways, each gait from its
+    # neighbour's.
+    natural = 0.25 * search.unit_speed
+    upwards = sorted(speed for speed in wanted if speed >= natural)
+    downwards = sorted((speed for speed in wanted if speed < natural), reverse=True)
+    for way in (upwards, downwards):
+        if way:
+            free, reached = search.first(way[0])
+        for speed in way:
+            free, reached = search.march(free, reached, speed), speed
+            found[speed] = search.gait(free)
+    return [found[speed] for speed in wanted]
 
 
 class _Evaluation(NamedTuple):
@@ -257,7 +266,7 @@ class _Search:
         swing[1], torso[1] = swing[0] + starts[0], torso[0] + starts[1]
         return VirtualConstraints(bezier(swing, -end, end), bezier(torso, -end, end))
 
-    def evaluate(self, free: Array, nodes: int = 24) -> _Evaluation:
+    def evaluate(self, free: Array, nodes: int = 48) -> _Evaluation:
         """Return cost, speed and margins of a candidate, whether or not it walks."""
         limits, p = self.limits, self.model.parameters
         weight = p.total_mass * p.gravity
@@ -276,8 +285,9 @@ class _Search:
         clearance = self.model.swing_foot(places)[:, 1] / p.leg_length
         inertia = zero.inertia(motion.phase) / (p.total_mass * p.leg_length**2)
         impulse = landing.impulse / (p.total_mass * self.unit_speed)
-        time, length = float(motion.time_weights.sum()), zero.step_length
-        squares = np.sum(motion.torques**2, axis=-1) @ motion.time_weights
+        # Where the inertia is negative the margins say so; time still passes.
+        weights, length = np.abs(motion.time_weights), zero.step_length
+        squares = np.sum(motion.torques**2, axis=-1) @ weights
         margins: list[ArrayLike] = [
             [limits.eigenvalue - zero.slope, reserve - limits.reserve],
             limits.friction * force[:, 1] - np.abs(force[:, 0]),
@@ -293,10 +303,12 @@ class _Search:
         if math.isfinite(limits.torque):
             excess = limits.torque - np.abs(motion.torques).max(axis=-1)
             margins.append(excess / (weight * p.leg_length))
+        # Far outside of the limits, too, they are of the order of one.
+        lacking = np.concatenate([np.asarray(a, np.float64) for a in margins])
         return _Evaluation(
             cost=float(squares) / length / weight**2 * self.unit_speed / p.leg_length,
-            speed=length / time,
-            margins=np.concatenate([np.asarray(a, np.float64) for a in margins]),
+            speed=length / float(weights.sum()),
+            margins=lacking / (1.0 + np.abs(lacking)),
         )
 
     def first(self, speed: float) -> tuple[Array, float]:
@@ -318,17 +330,22 @@ class _Search:
         )
 
     def near(self, speed: float) -> list[Array]:
-        """Return the three guesses whose speeds are nearest to one."""
+        """Return the two guesses whose speeds are nearest to one."""
         nearest = sorted(self.guesses, key=lambda guess: abs(guess[1] - speed))
-        return [free for free, _ in nearest[:3]]
+        return [free for free, _ in nearest[:2]]
 
     @cached_property
     def guesses(self) -> list[tuple[Array, float]]:
         """Straight curves that walk, with their speeds [m/s]."""
         inner = np.arange(2, self.degree) / self.degree
+        widest = self.limits.torso_angle
         found = []
+        p = self.model.parameters
+        torso_moment = p.torso_mass * p.torso_length / (p.total_mass * p.leg_length)
         for end in (0.25, 0.3, 0.35, 0.2):
-            for lean in (0.2, 0.3, 0.4, 0.5, 0.1):
+            for ahead in (0.03, 0.04, 0.06, 0.07, 0.015):
+                # The torso's lean moves the CoM so many leg lengths ahead of the hip.
+                lean = min(math.asin(min(ahead / torso_moment, 1.0)), 0.9 * widest)
                 swing, torso = end * (1.0 - 2.0 * inner), np.full(len(inner), lean)
                 free = np.concatenate([[end, lean], swing, torso])
                 zero = self.zero_dynamics(free)
@@ -342,20 +359,24 @@ class _Search:
         Raises:
             PlanarModelError: If the speed is out of reach, with the nearest reached.
         """
-        stride = speed - reached
-        while reached != speed:
-            aim = speed if abs(speed - reached) <= abs(stride) else reached + stride
-            solved = self.best([free, *self.near(aim)], aim)
-            if solved is not None:
-                free, reached = solved, aim
-                continue
-            stride /= 2.0
+        if reached == speed:
+            return free
+        solved = self.solve(free, speed)
+        stride = (speed - reached) / 2.0
+        while solved is None:
             if abs(stride) < SMALLEST_STRIDE * self.unit_speed:
                 raise PlanarModelError(
                     f"no gait at {speed:g} m/s within the limits: "
                     f"{reached:.2f} m/s was reached"
                 )
-        return free
+            between = self.solve(free, reached + stride)
+            if between is None:
+                stride /= 2.0
+            else:
+                free, reached = between, reached + stride
+                stride = (speed - reached) / 2.0
+                solved = self.solve(free, speed)
+        return solved
 
     def best(self, starts: list[Array], speed: float) -> Array | None:
         """Return the cheapest of the gaits found from several starts, if any."""
@@ -368,33 +389,42 @@ class _Search:
         known: dict[bytes, _Evaluation] = {}
 
         def at(point: Array) -> _Evaluation:
-            key = point.tobytes()
+            key = point[:-1].tobytes()
             if key not in known:
-                known[key] = self.evaluate(point)
+                known[key] = self.evaluate(point[:-1])
             return known[key]
 
+        # The last variable is what all margins may lack, at a price: so the linear
+        # constraints of each iteration can be met. In the end no gait pays it.
         inner = 2 * (self.degree - 2)
         widest = self.limits.torso_angle
-        bounds = [(0.05, 0.6), (-widest, widest), *[(-2.0, 2.0)] * inner]
-        try:
-            result = minimize(
-                lambda point: 100.0 * at(point).cost,
-                free,
-                method="SLSQP",
-                bounds=bounds,
-                constraints=[
-                    {"type": "eq", "fun": lambda point: at(point).speed / speed - 1.0},
-                    {"type": "ineq", "fun": lambda point: at(point).margins},
-                ],
-                options={"maxiter": 100, "ftol": 1e-7},
-            )
-        except (np.linalg.LinAlgError, FloatingPointError):
-            return None
-        point = np.asarray(result.x, dtype=np.float64)
-        if not result.success or not np.isfinite(point).all():
-            return None
+        bounds = [(0.05, 0.6), (-widest, widest), *[(-2.0, 2.0)] * inner, (0.0, None)]
+        lack = max(0.0, -float(self.evaluate(free).margins.min()))
+        point = np.append(free, lack)
+        for price in PRICES:
+            try:
+                result = minimize(
+                    lambda x, price: math.log(at(x).cost) + price * x[-1],
+                    point,
+                    args=(price,),
+                    method="SLSQP",
+                    bounds=bounds,
+                    constraints=[
+                        {"type": "eq", "fun": lambda x: at(x).speed / speed - 1.0},
+                        {"type": "ineq", "fun": lambda x: at(x).margins + x[-1]},
+                    ],
+                    options={"maxiter": 60, "ftol": 1e-7},
+                )
+            except (np.linalg.LinAlgError, FloatingPointError):
+                return None
+            if not (result.success and np.isfinite(result.x).all()):
+                return None
+            point = np.asarray(result.x, dtype=np.float64)
+            if not SLACK / 100.0 < point[-1] < 10.0 * SLACK:  # enough, or hopeless
+                break
+        point = point[:-1]
         # Between the nodes the margins may be a little smaller.
-        fine = self.evaluate(point, 101)
+        fine = self.evaluate(point, 151)
         met = fine.margins.min() > -SLACK and abs(fine.speed / speed - 1.0) < SLACK
         return point if met and self.zero_dynamics(point).exists else None
 

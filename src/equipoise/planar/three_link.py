@@ -208,9 +208,10 @@ class ThreeLink:
                 )
         function = compiled(expression, self.coordinates, pinned=self.pinned)
         stack = np.broadcast_shapes(position.shape[:-1], rate.shape[:-1])
+        each = range(self.dimension)
         entries = function(
-            *np.moveaxis(position, -1, 0),
-            *np.moveaxis(rate, -1, 0),
+            *(position[..., i] for i in each),
+            *(rate[..., i] for i in each),
             *self.parameters.values(),
         )
         values = np.empty((*stack, len(entries)))

@@ -145,10 +145,14 @@ class ZeroDynamics:
         return np.array([ends[0], *phase, ends[1]]), half * np.array([0, *weights, 0])
 
     @cached_property
+    def _node_inertia(self) -> Array:
+        return self.inertia(self._quadrature[0])
+
+    @cached_property
     def _potential(self) -> Legendre:
         """V as a Legendre series, the integral of the one through the nodes."""
         phase, weights = self._quadrature
-        rate = -self.inertia(phase) * self.gravity_moment(phase)
+        rate = -self._node_inertia * self.gravity_moment(phase)
         half = (self.end - self.start) / 2.0
         orders = np.arange(self.nodes)
         values = legvander((phase - self.start) / half - 1.0, self.nodes - 1)
@@ -244,8 +248,7 @@ class ZeroDynamics:
         """
         phase, weights = self._quadrature
         before = zeta + self.step_potential - self.potential(phase)
-        inertia = self.inertia(phase)
-        rate = np.sqrt(2.0 * np.maximum(before, least)) / inertia
+        rate = np.sqrt(2.0 * np.maximum(before, least)) / self._node_inertia
         state = self.constraints.state(phase, rate)
         # u makes ÿ = 0 on the constraints.
         decoupling = self.constraints.decoupling_matrix(self.model, state)
