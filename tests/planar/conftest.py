@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from equipoise.planar.parameters import ThreeLinkParameters
+from equipoise.planar.gait import Gait, find_gaits
+from equipoise.planar.parameters import ThreeLinkParameters, walker
 from equipoise.planar.three_link import ThreeLink
 
 
@@ -17,3 +18,16 @@ def biped() -> ThreeLink:
 def states() -> np.ndarray:
     """1,000 random states of the pinned model."""
     return np.random.default_rng(20).uniform(-2.0, 2.0, (1000, 6))
+
+
+@pytest.fixture(scope="session")
+def gaits() -> dict[float, Gait]:
+    """Gaits of the seed's walker by speed [m/s], found in one sweep."""
+    speeds = (0.4, 0.6, 0.8, 1.0, 1.2)
+    return dict(zip(speeds, find_gaits(walker("seed"), speeds), strict=True))
+
+
+@pytest.fixture(scope="session")
+def gait(gaits: dict[float, Gait]) -> Gait:
+    """The gait of 0.8 m/s."""
+    return gaits[0.8]

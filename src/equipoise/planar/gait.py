@@ -320,13 +320,15 @@ class _Search:
         solved = self.best(self.near(speed), speed)
         if solved is not None:
             return solved, speed
-        for free, aim in self.guesses:
+        tried = self.guesses[:4]
+        for free, aim in tried:
             solved = self.solve(free, aim)
             if solved is not None:
                 return solved, aim
+        others = ", ".join(f"{aim:.2f}" for _, aim in tried)
         raise PlanarModelError(
-            "no gait found within the limits, at any speed, from "
-            f"{len(self.guesses)} guesses that walk without limits"
+            f"no gait at {speed:g} m/s within the limits"
+            + (f", nor at {others} m/s" if others else ": nothing walks")
         )
 
     def near(self, speed: float) -> list[Array]:
@@ -413,7 +415,7 @@ class _Search:
                         {"type": "eq", "fun": lambda x: at(x).speed / speed - 1.0},
                         {"type": "ineq", "fun": lambda x: at(x).margins + x[-1]},
                     ],
-                    options={"maxiter": 60, "ftol": 1e-7},
+                    options={"maxiter": 40, "ftol": 1e-7},
                 )
             except (np.linalg.LinAlgError, FloatingPointError):
                 return None

@@ -36,8 +36,8 @@ from equipoise.planar.three_link import ThreeLink
 from equipoise.planar.virtual_constraints import Controller, VirtualConstraints
 
 # Of the integration behind a derivative, and the difference that it is taken over.
-TOLERANCE = 1e-10
-DIFFERENCE = 1e-4
+TOLERANCE = 1e-9
+DIFFERENCE = 1e-3
 # Newton steps to the fixed point, and how near to it is enough.
 NEWTON_STEPS = 12
 FIXED = 1e-8

@@ -39,6 +39,9 @@ from equipoise.planar.three_link import ThreeLink
 # singular.
 SINGULAR = 1e-9
 
+# Normalised phases between which Bézier curves are followed, 0 and 1 being their ends.
+REACH = (-0.15, 1.15)
+
 # A float, or an array with one entry for each of many states: the same lines of code
 # serve for one state, where floats are fast, and for thousands.
 Scalar = Any
@@ -66,23 +69,29 @@ class Curve:
         coefficients: Of s⁰, s¹, …
         origin: θ₁ at s = 0 [rad].
         scale: Change of θ₁ from s = 0 to s = 1 [rad].
+        reach: s between which the polynomial holds; beyond, the curve goes on straight.
     """
 
     coefficients: tuple[float, ...]
     origin: float = 0.0
     scale: float = 1.0
+    reach: tuple[float, float] = (-math.inf, math.inf)
 
     def at(self, phase: Scalar) -> CurvePoint:
         """Return value, slope and curvature at θ₁, a float or an array [rad]."""
-        s = (phase - self.origin) / self.scale
+        asked = (phase - self.origin) / self.scale
+        if isinstance(asked, float):
+            s = min(max(asked, self.reach[0]), self.reach[1])
+        else:
+            s = np.clip(asked, *self.reach)
         value = slope = half_curvature = 0.0 * s
         for coefficient in reversed(self.coefficients):  # Horner, three times at once
             half_curvature = half_curvature * s + slope
             slope = slope * s + value
             value = value * s + coefficient
-        return CurvePoint(
-            value, slope / self.scale, 2.0 * half_curvature / self.scale**2
-        )
+        value = value + slope * (asked - s)
+        curvature = 2.0 * half_curvature * (asked == s) / self.scale**2
+        return CurvePoint(value, slope / self.scale, curvature)
 
 
 def polynomial(coefficients: ArrayLike) -> Curve:
@@ -94,7 +103,8 @@ def bezier(coefficients: ArrayLike, start: float, end: float) -> Curve:
     """Return the Bézier curve of control points over θ₁ from start to end [rad].
 
     Its ends are the first and the last control point; its slopes there are those of the
-    first and the last leg of the control polygon.
+    first and the last leg of the control polygon. A little beyond the ends it goes on
+    straight, since a biped that stumbles should not be sent after a polynomial.
     """
     if start == end:
         raise PlanarModelError("a Bézier curve needs two phases, not twice the same")
@@ -104,7 +114,7 @@ def bezier(coefficients: ArrayLike, start: float, end: float) -> Curve:
     for j in range(degree + 1):
         signed = sum((-1) ** (i + j) * comb(j, i) * points[i] for i in range(j + 1))
         powers.append(comb(degree, j) * signed)
-    return Curve(tuple(powers), start, end - start)
+    return Curve(tuple(powers), start, end - start, REACH)
 
 
 def _numbers(values: ArrayLike) -> tuple[float, ...]:
