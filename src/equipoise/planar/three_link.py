@@ -67,6 +67,10 @@ class ThreeLink:
         """Return the gravity vector, shape (…, n)."""
         return self._values("G", (self.dimension,), q)
 
+    def bias(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return C q̇ + G, shape (…, n)."""
+        return self._values("bias", (self.dimension,), q, dq)
+
     @property
     def B(self) -> Array:
         """The input matrix, shape (n, 2)."""
@@ -77,8 +81,7 @@ class ThreeLink:
         q, dq = self._split(x)
         if self.pinned:
             return self._values("f", (6,), q, dq)
-        bias = (self.C(q, dq) @ dq[..., None])[..., 0] + self.G(q)
-        ddq = -np.linalg.solve(self.D(q), bias[..., None])[..., 0]
+        ddq = -np.linalg.solve(self.D(q), self.bias(q, dq)[..., None])[..., 0]
         return np.concatenate([dq, ddq], axis=-1)
 
     def g(self, x: ArrayLike) -> Array:
@@ -156,22 +159,33 @@ class ThreeLink:
         return total
 
     def ground_force(self, x: ArrayLike, torques: ArrayLike) -> Array:
-        """Return the force (F_x, F_z) of the ground on the stance foot [N].
-
-        It is what the last two rows of the unpinned equations of motion lack while the
-        foot rests: m (ẍ_cm, z̈_cm + g), shape (…, 2).
+        """Return the force (F_x, F_z) of the ground on the stance foot [N], (…, 2).
 
         Args:
             x: State of the pinned model.
             torques: u [Nm], shape (…, 2).
         """
-        pinned, free = replace(self, pinned=True), self.unpinned
-        ddq = pinned.acceleration(x, torques)
-        q, dq = pinned._split(x)
-        rest = np.zeros((*q.shape[:-1], 2))
-        q, dq, ddq = (np.concatenate([a, rest], axis=-1) for a in (q, dq, ddq))
-        forces = free.D(q) @ ddq[..., None] + free.C(q, dq) @ dq[..., None]
-        return (forces[..., 0] + free.G(q))[..., 3:]
+        pinned = replace(self, pinned=True)
+        return self.force_of_motion(*pinned._split(x), pinned.acceleration(x, torques))
+
+    def force_of_motion(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Return the ground's force that goes with accelerations q̈ [N], shape (…, 2).
+
+        It is what the last two rows of the unpinned equations of motion lack while the
+        foot rests: m (ẍ_cm, z̈_cm + g).
+
+        Args:
+            q: Configuration of the pinned model.
+            dq: Its velocity.
+            ddq: Its acceleration.
+        """
+        free, parts = self.unpinned, []
+        for part in (q, dq, ddq):
+            value = np.asarray(part, dtype=np.float64)
+            rest = np.zeros((*value.shape[:-1], 2))
+            parts.append(np.concatenate([value, rest], axis=-1))
+        inertial = free.D(parts[0])[..., 3:, :] @ parts[2][..., None]
+        return np.asarray(inertial[..., 0] + free.bias(parts[0], parts[1])[..., 3:])
 
     def to_absolute(self, q: ArrayLike) -> Array:
         """Return the angles θ of relative coordinates q, Eq. (1), shape (…, 3)."""

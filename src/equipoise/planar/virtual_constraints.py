@@ -126,6 +126,20 @@ def _numbers(values: ArrayLike) -> tuple[float, ...]:
     return tuple(array.tolist())
 
 
+class ConstraintPath(NamedTuple):
+    """A path through the configurations, each part of shape (…, 3).
+
+    Attributes:
+        configuration: θ [rad].
+        tangent: dθ/dθ₁ = (1, h₂′, h₃′).
+        bend: d²θ/dθ₁² = (0, h₂″, h₃″) [1/rad].
+    """
+
+    configuration: Array
+    tangent: Array
+    bend: Array
+
+
 @dataclass(frozen=True)
 class VirtualConstraints:
     """h₂ of the swing leg and h₃ of the torso, over the stance leg's angle.
@@ -138,32 +152,38 @@ class VirtualConstraints:
     swing: Curve
     torso: Curve
 
+    def path(self, phase: ArrayLike) -> ConstraintPath:
+        """Return θ and its derivatives by θ₁ on the constraints at θ₁ [rad]."""
+        angle = np.asarray(phase, dtype=np.float64)
+        swing, torso = self.swing.at(angle), self.torso.at(angle)
+        path = np.zeros((3, *angle.shape, 3))
+        path[0, ..., 0], path[1, ..., 0] = angle, 1.0
+        for i in range(3):
+            path[i, ..., 1], path[i, ..., 2] = swing[i], torso[i]
+        return ConstraintPath(*path)
+
     def configuration(self, phase: ArrayLike) -> Array:
         """Return θ on the constraints at θ₁ [rad], shape (…, 3)."""
-        angle = np.asarray(phase, dtype=np.float64)
-        parts = (angle, self.swing.at(angle).value, self.torso.at(angle).value)
-        return np.stack(parts, axis=-1)
-
-    def state(self, phase: ArrayLike, rate: ArrayLike) -> Array:
-        """Return the state on the constraints at θ₁ [rad] and θ̇₁ [rad/s], (…, 6)."""
-        speed = np.asarray(rate, dtype=np.float64)[..., None]
-        rates = speed * self.tangent(phase)
-        angles = np.broadcast_to(self.configuration(phase), rates.shape)
-        return np.concatenate([angles, rates], axis=-1)
+        return self.path(phase).configuration
 
     def tangent(self, phase: ArrayLike) -> Array:
         """Return dθ/dθ₁ = (1, h₂′, h₃′) on the constraints, shape (…, 3)."""
-        angle = np.asarray(phase, dtype=np.float64)
-        one = np.ones_like(angle)
-        parts = (one, self.swing.at(angle).slope, self.torso.at(angle).slope)
-        return np.stack(parts, axis=-1)
+        return self.path(phase).tangent
+
+    def state(self, phase: ArrayLike, rate: ArrayLike) -> Array:
+        """Return the state on the constraints at θ₁ [rad] and θ̇₁ [rad/s], (…, 6)."""
+        path = self.path(phase)
+        rates = np.asarray(rate, dtype=np.float64)[..., None] * path.tangent
+        angles = np.broadcast_to(path.configuration, rates.shape)
+        return np.concatenate([angles, rates], axis=-1)
 
     def outputs(self, x: ArrayLike) -> tuple[Array, Array]:
         """Return y [rad] and ẏ [rad/s] of states, each of shape (…, 2)."""
         state = np.asarray(x, dtype=np.float64)
         theta, rate = state[..., :3], state[..., 3:]
-        y = theta - self.configuration(theta[..., 0])
-        dy = rate - rate[..., :1] * self.tangent(theta[..., 0])
+        path = self.path(theta[..., 0])
+        y = theta - path.configuration
+        dy = rate - rate[..., :1] * path.tangent
         return y[..., 1:], dy[..., 1:]
 
     def decoupling_matrix(self, model: ThreeLink, x: ArrayLike) -> Array:
@@ -176,8 +196,8 @@ class VirtualConstraints:
         state = np.asarray(x, dtype=np.float64)
         phase, rate = state[..., 0], state[..., 3]
         along = self._gradient(phase) @ model.f(state)[..., 3:, None]
-        bends = (self.swing.at(phase).curvature, self.torso.at(phase).curvature)
-        return np.asarray(along[..., 0] - np.stack(bends, -1) * rate[..., None] ** 2)
+        bend = self.path(phase).bend[..., 1:] * rate[..., None] ** 2
+        return np.asarray(along[..., 0] - bend)
 
     def _gradient(self, phase: Array) -> Array:
         """Return ∂h/∂θ, shape (…, 2, 3)."""

@@ -29,25 +29,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import Legendre, leggauss, legvander
+from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array, frozen_array
 from equipoise.planar.impact import Impact, impact, impact_matrix
 from equipoise.planar.parameters import PlanarModelError
 from equipoise.planar.three_link import ThreeLink
-from equipoise.planar.virtual_constraints import VirtualConstraints
+from equipoise.planar.virtual_constraints import ConstraintPath, VirtualConstraints
 
 # Gauss–Legendre nodes over a step. Integrands are smooth, and 40 nodes leave rounding.
 NODES = 40
 
 
+class Quadrature(NamedTuple):
+    """Gauss–Legendre quadrature over −1 to 1; both ends are nodes too, without weight.
+
+    Attributes:
+        nodes: Shape (n + 2,).
+        weights: Of the integral over all, shape (n + 2,).
+        series: Maps values at the nodes to their Legendre series, shape (n, n + 2).
+        integrals: Maps values to the integrals from −1 to each node, (n + 2, n + 2).
+    """
+
+    nodes: Array
+    weights: Array
+    series: Array
+    integrals: Array
+
+
 @cache
-def gauss_nodes(count: int) -> tuple[Array, Array]:
-    """Return nodes and weights of the quadrature over −1 to 1."""
-    nodes, weights = leggauss(count)
-    return frozen_array(nodes), frozen_array(weights)
+def quadrature(count: int) -> Quadrature:
+    """Return the quadrature with a number of inner nodes."""
+    inner, inner_weights = leggauss(count)
+    nodes, weights = np.array([-1, *inner, 1]), np.array([0, *inner_weights, 0])
+    P = legvander(nodes, count)
+    orders = np.arange(count)
+    series = (orders[:, None] + 0.5) * P[:, :-1].T * weights
+    # ∫ P_k = (P_k+1 − P_k−1) / (2k + 1), and x + 1 for the first.
+    rising = np.empty((count + 2, count))
+    rising[:, 0] = nodes + 1.0
+    rising[:, 1:] = (P[:, 2:] - P[:, :-2]) / (2.0 * orders[1:] + 1.0)
+    return Quadrature(*map(frozen_array, (nodes, weights, series, rising @ series)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +125,9 @@ class ZeroDynamics:
     @cached_property
     def impact_rates(self) -> Array:
         """θ̇⁺ of the impact for θ̇₁⁻ = 1 rad/s on the constraints, shape (3,)."""
-        before = self.constraints.configuration(self.end)
-        tangent = self.constraints.tangent(self.end)
-        return np.asarray(impact_matrix(self.model, before) @ tangent)
+        path = self.constraints.path(self.end)
+        matrix = impact_matrix(self.model, path.configuration)
+        return np.asarray(matrix @ path.tangent)
 
     @cached_property
     def impact_ratio(self) -> float:
@@ -128,51 +154,60 @@ class ZeroDynamics:
 
     def inertia(self, phase: Array) -> Array:
         """Return I at θ₁ [kg m²]."""
-        rows = self.model.D(self.constraints.configuration(phase)).sum(axis=-2)
-        return np.asarray(np.sum(rows * self.constraints.tangent(phase), axis=-1))
+        path = self.constraints.path(phase)
+        rows = self.model.D(path.configuration).sum(axis=-2)
+        return np.asarray(np.sum(rows * path.tangent, axis=-1))
 
     def gravity_moment(self, phase: Array) -> Array:
         """Return σ̇ = M g x_cm at θ₁ [Nm]."""
         return np.asarray(-self.model.G(self.constraints.configuration(phase)).sum(-1))
 
+    @property
+    def _half(self) -> float:
+        return (self.end - self.start) / 2.0
+
     @cached_property
-    def _quadrature(self) -> tuple[Array, Array]:
-        """Nodes over the step and their weights; the ends are among them, with none."""
-        roots, weights = gauss_nodes(self.nodes)
-        half = (self.end - self.start) / 2.0
-        phase = self.start + half * (roots + 1.0)
-        ends = (self.start, self.end)
-        return np.array([ends[0], *phase, ends[1]]), half * np.array([0, *weights, 0])
+    def _nodes(self) -> Array:
+        """θ₁ at the nodes of the quadrature over the step."""
+        return self.start + self._half * (quadrature(self.nodes).nodes + 1.0)
+
+    @cached_property
+    def _node_path(self) -> ConstraintPath:
+        return self.constraints.path(self._nodes)
 
     @cached_property
     def _node_inertia(self) -> Array:
-        return self.inertia(self._quadrature[0])
+        path = self._node_path
+        rows = self.model.D(path.configuration).sum(axis=-2)
+        return np.asarray(np.sum(rows * path.tangent, axis=-1))
 
     @cached_property
-    def _potential(self) -> Legendre:
-        """V as a Legendre series, the integral of the one through the nodes."""
-        phase, weights = self._quadrature
-        rate = -self._node_inertia * self.gravity_moment(phase)
-        half = (self.end - self.start) / 2.0
-        orders = np.arange(self.nodes)
-        values = legvander((phase - self.start) / half - 1.0, self.nodes - 1)
-        series = (orders + 0.5) * (values.T @ (weights * rate)) / half
-        return Legendre(series, domain=[self.start, self.end]).integ(lbnd=self.start)
+    def _node_potential_rate(self) -> Array:
+        """dV/dθ₁ at the nodes."""
+        gravity = self.model.G(self._node_path.configuration).sum(axis=-1)
+        return np.asarray(self._node_inertia * gravity)
 
-    def potential(self, phase: Array) -> Array:
+    @cached_property
+    def _node_potential(self) -> Array:
+        """V at the nodes."""
+        rate = self._node_potential_rate
+        return np.asarray(self._half * (quadrature(self.nodes).integrals @ rate))
+
+    def potential(self, phase: ArrayLike) -> Array:
         """Return V at θ₁ of the step, shape (…) [kg² m⁴/s²]."""
-        return np.asarray(self._potential(phase))
+        series = quadrature(self.nodes).series @ self._node_potential_rate
+        rate = Legendre(series, domain=[self.start, self.end])
+        return np.asarray(rate.integ(lbnd=self.start)(np.asarray(phase)))
 
-    @cached_property
+    @property
     def step_potential(self) -> float:
         """V_zero, V at the end of the step."""
-        return float(self._potential(self.end))
+        return float(self._node_potential[-1])
 
-    @cached_property
+    @property
     def highest_potential(self) -> float:
-        """V_max, the largest V of the step."""
-        grid = np.linspace(self.start, self.end, 4 * self.nodes + 1)
-        return float(self.potential(grid).max())
+        """V_max, the largest V of the step, by its nodes."""
+        return float(self._node_potential.max())
 
     def poincare_map(self, zeta: float) -> float:
         """Return ρ(ζ⁻), ζ before the next impact."""
@@ -246,20 +281,23 @@ class ZeroDynamics:
             least: Where ζ would fall below this, it is this: so an optimiser can look
                 at motions that do not get over the top.
         """
-        phase, weights = self._quadrature
-        before = zeta + self.step_potential - self.potential(phase)
+        before = zeta + self.step_potential - self._node_potential
         rate = np.sqrt(2.0 * np.maximum(before, least)) / self._node_inertia
-        state = self.constraints.state(phase, rate)
-        # u makes ÿ = 0 on the constraints.
-        decoupling = self.constraints.decoupling_matrix(self.model, state)
-        drift = self.constraints.drift(self.model, state)
-        torques = np.asarray(-np.linalg.solve(decoupling, drift[..., None])[..., 0])
+        theta, tangent, bends = self._node_path
+        rates = rate[:, None] * tangent
+        # θ̈ = tangent · θ̈₁ + bend: θ̈₁ from the sum of the rows of D θ̈ + C θ̇ + G = B
+        # u, in which the torques cancel, and the torques from the first two rows.
+        bend = bends * rate[:, None] ** 2
+        D, bias = self.model.D(theta), self.model.bias(theta, rates)
+        moved = np.sum(D.sum(axis=-2) * bend, axis=-1) + bias.sum(axis=-1)
+        acceleration = bend - tangent * (moved / self._node_inertia)[:, None]
+        rows = (D @ acceleration[..., None])[..., 0] + bias
         return Orbit(
-            phase=phase,
-            state=state,
-            torques=torques.astype(np.float64),
-            force=self.model.ground_force(state, torques),
-            time_weights=weights / rate,
+            phase=self._nodes,
+            state=np.concatenate([theta, rates], axis=-1),
+            torques=-rows[:, :2],
+            force=self.model.force_of_motion(theta, rates, acceleration),
+            time_weights=self._half * quadrature(self.nodes).weights / rate,
         )
 
     @cached_property
