@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from equipoise.planar.gait import Gait, find_gaits
-from equipoise.planar.parameters import ThreeLinkParameters, walker
+from equipoise.planar.gait import PlanarGait
+from equipoise.planar.gait_search import find_gaits
+from equipoise.planar.parameters import ThreeLinkParameters
 from equipoise.planar.three_link import ThreeLink
 
 
@@ -21,13 +22,15 @@ def states() -> np.ndarray:
 
 
 @pytest.fixture(scope="session")
-def gaits() -> dict[float, Gait]:
+def gaits() -> dict[float, PlanarGait]:
     """Gaits of the seed's walker by speed [m/s], found in one sweep."""
     speeds = (0.4, 0.6, 0.8, 1.0, 1.2)
-    return dict(zip(speeds, find_gaits(walker("seed"), speeds), strict=True))
+    return dict(
+        zip(speeds, find_gaits(ThreeLinkParameters.named("seed"), speeds), strict=True)
+    )
 
 
 @pytest.fixture(scope="session")
-def gait(gaits: dict[float, Gait]) -> Gait:
+def gait(gaits: dict[float, PlanarGait]) -> PlanarGait:
     """The gait of 0.8 m/s."""
     return gaits[0.8]

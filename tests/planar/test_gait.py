@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.planar.gait import Gait, GaitLimits, find_gait
-from equipoise.planar.parameters import walker
+from equipoise.planar.gait import PlanarGait
+from equipoise.planar.gait_search import GaitLimits, find_gait
+from equipoise.planar.parameters import ThreeLinkParameters
+
+SEED = ThreeLinkParameters.named("seed")
 
 
-def test_gait_keeps_to_its_limits(gait: Gait) -> None:
+def test_gait_keeps_to_its_limits(gait: PlanarGait) -> None:
     """Speed, friction, unilateral force, scuffing and impact, on a fine grid."""
     zero, limits = gait.zero_dynamics, GaitLimits()
     force, p = zero.orbit.force, gait.model.parameters
@@ -25,7 +28,7 @@ def test_gait_keeps_to_its_limits(gait: Gait) -> None:
     assert zero.slope <= limits.eigenvalue + 1e-6
 
 
-def test_eigenvalues_lie_inside_the_unit_circle(gait: Gait) -> None:
+def test_eigenvalues_lie_inside_the_unit_circle(gait: PlanarGait) -> None:
     """All five by the full model; the largest is that of the zero dynamics."""
     values = gait.poincare.eigenvalues
     assert len(values) == 5
@@ -36,14 +39,15 @@ def test_eigenvalues_lie_inside_the_unit_circle(gait: Gait) -> None:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_fifty_steps_from_a_perturbed_start(gait: Gait, sign: float) -> None:
+def test_fifty_steps_from_a_perturbed_start(gait: PlanarGait, sign: float) -> None:
     """With all angles and rates 10 % off, it walks on, back to the periodic orbit."""
-    walk = gait.walk(50, gait.start * (1.0 + sign * np.array([0.1, -0.1] * 3)))
+    start = gait.start * (1.0 + sign * np.array([0.1, -0.1] * 3))
+    walk = gait.walk(50, start, tolerance=1e-7)
     assert len(walk.steps) == 50
     np.testing.assert_allclose(walk.steps[-1].after, gait.start, atol=1e-5)
 
 
-def test_basin_contains_the_gait(gait: Gait) -> None:
+def test_basin_contains_the_gait(gait: PlanarGait) -> None:
     """The middle of the grid walks; standing still does not."""
     basin = gait.basin(rate_change=[-0.9, 0.0, 0.1], torso_change=[0.0, 0.05], steps=5)
     assert basin.steps.shape == (3, 2)
@@ -54,7 +58,7 @@ def test_basin_contains_the_gait(gait: Gait) -> None:
     assert basin.fraction == pytest.approx(2 / 3)
 
 
-def test_speeds_in_one_sweep(gaits: dict[float, Gait]) -> None:
+def test_speeds_in_one_sweep(gaits: dict[float, PlanarGait]) -> None:
     """From 0.4 to 1.2 m/s, each invariant, at its speed, and with a stable orbit."""
     assert list(gaits) == [0.4, 0.6, 0.8, 1.0, 1.2]
     for speed, found in gaits.items():
@@ -74,12 +78,18 @@ def test_speeds_in_one_sweep(gaits: dict[float, Gait]) -> None:
 def test_impossible_speeds_are_refused(speed: float, message: str) -> None:
     """The message says what is wrong with the speed."""
     with pytest.raises(EquipoiseError, match=message):
-        find_gait(walker("seed"), speed)
+        find_gait(SEED, speed)
 
 
 def test_what_was_reached_is_said() -> None:
     """A torque limit that no gait keeps, and curves that cannot be closed."""
     with pytest.raises(EquipoiseError, match=r"no gait at 0.8 m/s .* nor at 0.89"):
-        find_gait(walker("seed"), 0.8, GaitLimits(torque=0.1), degree=4)
+        find_gait(
+            ThreeLinkParameters.named("seed"), 0.8, GaitLimits(torque=0.1), degree=4
+        )
+    with pytest.raises(EquipoiseError, match="friction is positive, not -1"):
+        GaitLimits(friction=-1.0)
+    with pytest.raises(EquipoiseError, match="between 0 and 1, not at 1"):
+        GaitLimits(eigenvalue=1.0)
     with pytest.raises(EquipoiseError, match="at least 4, not 3"):
-        find_gait(walker("seed"), 0.8, degree=3)
+        find_gait(SEED, 0.8, degree=3)

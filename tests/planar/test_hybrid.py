@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from equipoise.errors import EquipoiseError
 from equipoise.planar.classic import classic_gait
-from equipoise.planar.gait import Gait
+from equipoise.planar.gait import PlanarGait
 from equipoise.planar.hybrid import (
     FootTouchdown,
     PhaseTouchdown,
@@ -17,7 +17,7 @@ from equipoise.planar.poincare import walk_many
 from equipoise.planar.virtual_constraints import FeedbackLinearisation
 
 
-def independent_step(gait: Gait, x: np.ndarray) -> np.ndarray:
+def independent_step(gait: PlanarGait, x: np.ndarray) -> np.ndarray:
     """Return the state and ∫ |u|² dt at touchdown, by other means in every part.
 
     The unpinned model with its foot held by multipliers, torques by the decoupling
@@ -69,7 +69,7 @@ def test_a_step_equals_an_independent_solution() -> None:
     assert step.duration == pytest.approx(found[7], abs=1e-6)
 
 
-def test_touchdown_is_exact(gait: Gait) -> None:
+def test_touchdown_is_exact(gait: PlanarGait) -> None:
     """The event function is zero to rounding, by phase and by the foot's height."""
     assert isinstance(gait.touchdown, FootTouchdown)
     for touchdown in (gait.touchdown, PhaseTouchdown(gait.stance_angle)):
@@ -78,7 +78,7 @@ def test_touchdown_is_exact(gait: Gait) -> None:
     assert abs(gait.walk(1).steps[0].rise) < 1e-14
 
 
-def test_energy_of_a_step_is_accounted_for(gait: Gait) -> None:
+def test_energy_of_a_step_is_accounted_for(gait: PlanarGait) -> None:
     """What the torques do is what the energy gains before the impact."""
     step = gait.walk(1, tolerance=1e-10).steps[0]
     rates = step.state[:, 3:]
@@ -88,7 +88,7 @@ def test_energy_of_a_step_is_accounted_for(gait: Gait) -> None:
     assert work == pytest.approx(gain, rel=2e-3)
 
 
-def test_many_at_once_walk_as_one_alone(gait: Gait) -> None:
+def test_many_at_once_walk_as_one_alone(gait: PlanarGait) -> None:
     """States after three steps are the same, and a fall is a fall."""
     starts = np.tile(gait.start, (3, 1))
     starts[0, 3:] *= 1.08
@@ -100,7 +100,7 @@ def test_many_at_once_walk_as_one_alone(gait: Gait) -> None:
         np.testing.assert_allclose(last[i], alone.steps[-1].after, atol=1e-6)
 
 
-def test_a_walk_is_one_motion(gait: Gait) -> None:
+def test_a_walk_is_one_motion(gait: PlanarGait) -> None:
     """Time and stance foot go on from step to step, the foot to where the other was."""
     walk = gait.walk(3)
     assert not walk.fall
@@ -114,7 +114,7 @@ def test_a_walk_is_one_motion(gait: Gait) -> None:
     assert walk.speed == pytest.approx(0.8, rel=2e-3)
 
 
-def test_falls_are_said(gait: Gait) -> None:
+def test_falls_are_said(gait: PlanarGait) -> None:
     """A first step that fails is an error; a later one ends the walk, with a reason."""
     slow = gait.start * [1, 1, 1, 0.2, 0.2, 0.2]
     with pytest.raises(EquipoiseError, match="the biped falls backwards"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equipoise.planar.impact import impact, impact_matrix
-from equipoise.planar.parameters import walker
+from equipoise.planar.parameters import ThreeLinkParameters
 from equipoise.planar.three_link import ThreeLink
 
 
@@ -59,7 +59,7 @@ def test_the_new_stance_foot_rests(biped: ThreeLink, states: np.ndarray) -> None
 
 def test_what_an_impact_needs_is_said() -> None:
     """A walking step is valid; ice, and a foot that moves up, are not."""
-    model = ThreeLink(walker("classic"))
+    model = ThreeLink(ThreeLinkParameters.named("classic"))
     angle = np.pi / 8
     step = np.array([angle, -angle, np.pi / 6, 1.6, -1.6, 0.0])
     assert impact(model, step).problems(friction=0.7) == []

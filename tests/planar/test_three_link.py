@@ -7,7 +7,7 @@ import pytest
 import equipoise as eq
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.planar.equations import derive
-from equipoise.planar.parameters import ThreeLinkParameters, walker
+from equipoise.planar.parameters import ThreeLinkParameters
 from equipoise.planar.three_link import ThreeLink
 
 TOLERANCE = 1e-9
@@ -211,7 +211,7 @@ def test_angular_momentum_about_the_foot(biped: ThreeLink, states: np.ndarray) -
 
 def test_seed_walker_is_the_catalogues() -> None:
     """Lengths and masses of the walker are those of the robot `three-link`."""
-    p, robot = walker("seed"), eq.load("three-link")
+    p, robot = ThreeLinkParameters.named("seed"), eq.load("three-link")
     assert robot.mass == pytest.approx(p.total_mass)
     standing = ThreeLink(p).com([0.0, 0.0, 0.0])[1]
     assert eq.com(robot, robot.standing)[2] == pytest.approx(standing)
@@ -259,7 +259,7 @@ def test_wrong_names_and_shapes_are_refused(biped: ThreeLink) -> None:
     with pytest.raises(EquipoiseError, match="did you mean 'absolute'"):
         ThreeLink(biped.parameters, "absolut")  # type: ignore[arg-type]
     with pytest.raises(EquipoiseError, match="no walker 'rabbit'"):
-        walker("rabbit")
+        ThreeLinkParameters.named("rabbit")
     with pytest.raises(ShapeError, match=r"shape \(…, 6\), not \(5,\)"):
         biped.f(np.zeros(5))
     with pytest.raises(ShapeError, match=r"configuration has the shape \(…, 3\)"):

@@ -5,13 +5,13 @@ import pytest
 from scipy.integrate import quad
 
 from equipoise.errors import EquipoiseError
-from equipoise.planar.gait import Gait
-from equipoise.planar.parameters import walker
+from equipoise.planar.gait import PlanarGait
+from equipoise.planar.parameters import ThreeLinkParameters
 from equipoise.planar.three_link import ThreeLink
 from equipoise.planar.virtual_constraints import VirtualConstraints, polynomial
 from equipoise.planar.zero_dynamics import ZeroDynamics
 
-MODEL = ThreeLink(walker("classic"))
+MODEL = ThreeLink(ThreeLinkParameters.named("classic"))
 
 
 def mirrored(lean: float, end: float = np.pi / 8) -> ZeroDynamics:
@@ -20,7 +20,7 @@ def mirrored(lean: float, end: float = np.pi / 8) -> ZeroDynamics:
     return ZeroDynamics(MODEL, constraints, end)
 
 
-def test_a_step_equals_the_full_model(gait: Gait) -> None:
+def test_a_step_equals_the_full_model(gait: PlanarGait) -> None:
     """On invariant constraints the full model follows ζ; same time, same cost."""
     zero = gait.zero_dynamics
     assert zero.invariant
@@ -37,7 +37,7 @@ def test_a_step_equals_the_full_model(gait: Gait) -> None:
     np.testing.assert_allclose(step.after, gait.start, atol=1e-8)
 
 
-def test_orbit_has_the_forces_of_the_full_model(gait: Gait) -> None:
+def test_orbit_has_the_forces_of_the_full_model(gait: PlanarGait) -> None:
     """Torques and ground forces of the orbit are those of the simulated step."""
     orbit = gait.zero_dynamics.orbit
     step = gait.walk(1, tolerance=1e-11).steps[0]

@@ -19,9 +19,9 @@ import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
-from equipoise.planar.gait import Gait
+from equipoise.planar.gait import PlanarGait
 from equipoise.planar.hybrid import PhaseTouchdown
-from equipoise.planar.parameters import walker, walkers
+from equipoise.planar.parameters import ThreeLinkParameters, walkers
 from equipoise.planar.three_link import ThreeLink
 from equipoise.planar.virtual_constraints import (
     FiniteTime,
@@ -75,7 +75,7 @@ class ClassicGait:
     """
 
     name: str
-    gait: Gait
+    gait: PlanarGait
     full_model: GaitResults
     zero_dynamics: GaitResults
     output_error: Array
@@ -106,7 +106,7 @@ def classic(law: OutputLaw | None = None) -> list[ClassicGait]:
     return [_analyse(name, classic_gait(name, law)) for name in names]
 
 
-def classic_gait(name: str, law: OutputLaw | None = None) -> Gait:
+def classic_gait(name: str, law: OutputLaw | None = None) -> PlanarGait:
     """Return a gait of the classic walker.
 
     Args:
@@ -126,8 +126,8 @@ def classic_gait(name: str, law: OutputLaw | None = None) -> Gait:
     swing = swing * np.polynomial.Polynomial([-(end**2), 0.0, 1.0])
     swing = swing - np.polynomial.Polynomial([0.0, 1.0])
     constraints = VirtualConstraints(polynomial(swing.coef), polynomial(given["torso"]))
-    return Gait(
-        ThreeLink(walker("classic")),
+    return PlanarGait(
+        ThreeLink(ThreeLinkParameters.named("classic")),
         constraints,
         end,
         PhaseTouchdown(end),
@@ -135,7 +135,7 @@ def classic_gait(name: str, law: OutputLaw | None = None) -> Gait:
     )
 
 
-def _analyse(name: str, gait: Gait) -> ClassicGait:
+def _analyse(name: str, gait: PlanarGait) -> ClassicGait:
     zero, poincare = gait.zero_dynamics, gait.poincare
     step = poincare.step
     errors = gait.constraints.outputs(step.after)

@@ -64,6 +64,22 @@ class ThreeLinkParameters:
                     f"than {LARGEST_RATIO:g} times the smallest, {min(values):g}"
                 )
 
+    @classmethod
+    def named(cls, name: str) -> ThreeLinkParameters:
+        """Return the parameters of a walker of the literature.
+
+        Args:
+            name: ``"seed"``, of [ThreeLink], whose values are assumed, or
+                ``"classic"``, of [Grizzle2001].
+
+        Raises:
+            NameNotFoundError: If there is no walker of that name.
+        """
+        known = walkers()
+        if name not in known:
+            raise NameNotFoundError("walker", name, known, "the list of walkers")
+        return cls(**known[name]["parameters"])
+
     @property
     def total_mass(self) -> float:
         """The mass of the whole biped [kg]."""
@@ -85,19 +101,3 @@ def walkers() -> dict[str, dict[str, Any]]:
     """Return the walkers of the literature by name, as ``walkers.toml`` has them."""
     text = files("equipoise.planar").joinpath("walkers.toml").read_text("utf-8")
     return tomllib.loads(text)
-
-
-def walker(name: str) -> ThreeLinkParameters:
-    """Return the parameters of a walker of the literature.
-
-    Args:
-        name: ``"seed"``, of [ThreeLink], whose values are assumed, or ``"classic"``, of
-            [Grizzle2001].
-
-    Raises:
-        NameNotFoundError: If there is no walker of that name.
-    """
-    known = walkers()
-    if name not in known:
-        raise NameNotFoundError("walker", name, known, "walkers.toml")
-    return ThreeLinkParameters(**known[name]["parameters"])
