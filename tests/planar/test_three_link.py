@@ -264,3 +264,21 @@ def test_wrong_names_and_shapes_are_refused(biped: ThreeLink) -> None:
         biped.f(np.zeros(5))
     with pytest.raises(ShapeError, match=r"configuration has the shape \(…, 3\)"):
         biped.D(np.zeros(4))
+
+
+def test_the_printed_signs_do_not_conserve_energy(
+    biped: ThreeLink, states: np.ndarray
+) -> None:
+    """Eq. (16) with −G and Eq. (17) with +C q̇ gain energy out of nothing."""
+    model = relative(biped)
+    q, dq = np.split(states, 2, axis=-1)
+    coriolis = (model.C(q, dq) @ dq[..., None])[..., 0]
+    G = model.G(q)
+
+    def largest_gain(forces: np.ndarray) -> float:
+        """Return the largest rate of energy if D q̈ is these forces [W]."""
+        return float(np.abs(np.sum(dq * (forces + coriolis + G), axis=-1)).max())
+
+    assert largest_gain(-coriolis - G) < 1e-9
+    assert largest_gain(-coriolis + G) > 100.0
+    assert largest_gain(coriolis - G) > 100.0

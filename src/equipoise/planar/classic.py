@@ -43,7 +43,7 @@ class GaitResults:
         speed: Mean speed [m/s].
         slope: Slope of the Poincaré map at the fixed point; by the full model, its
             largest eigenvalue.
-        torque_cost: ∫ |u|² dt over a step, divided by its length [N² m s].
+        torque_cost: ∫ ‖u‖² dt over a step, divided by its length [N² m s].
         cost_of_transport: Absolute work of the torques by weight and length.
         largest_torque: Of either actuator [Nm].
         friction: Coefficient of friction that the swing phase needs.

@@ -5,7 +5,7 @@ have a stable periodic orbit. The constraints are made invariant under impact: a
 touchdown both feet are on the ground, θ₂ = −θ₁, so that the curves end and begin at
 known angles, and the slopes with which they begin follow from those with which they end
 by the impact map. What is left is free, and is chosen so that the periodic orbit walks
-at the given speed with the least ∫ |u|² dt for a metre, within ``GaitLimits``.
+at the given speed with the least ∫ ‖u‖² dt for a metre, within ``GaitLimits``.
 
 All of it is evaluated on the orbit of the zero dynamics; no differential equation is
 solved.

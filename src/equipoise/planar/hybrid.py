@@ -31,7 +31,7 @@ from equipoise.planar.parameters import PlanarModelError
 from equipoise.planar.three_link import ThreeLink
 from equipoise.planar.virtual_constraints import Controller, SwingTerms
 
-# Rows of what is integrated: θ and θ̇, then ∫ |u|² dt, ∫ Σ |power| dt and time.
+# Rows of what is integrated: θ and θ̇, then ∫ ‖u‖² dt, ∫ Σ abs(power) dt and time.
 ROWS = 9
 STATE, SQUARES, WORK, TIME = slice(0, 6), 6, 7, 8
 # A stance leg that leans more than this has fallen [rad].
@@ -168,8 +168,8 @@ class Step:
         length: From the stance foot to the swing foot at touchdown [m].
         rise: Height of the swing foot at touchdown [m]; zero but for a touchdown by
             phase with outputs that are not zero.
-        torque_cost: ∫ |u|² dt / length [N² m s].
-        cost_of_transport: ∫ Σ |uᵢ · joint rate| dt over weight and length.
+        torque_cost: ∫ ‖u‖² dt / length [N² m s].
+        cost_of_transport: ∫ Σ abs(uᵢ · joint rate) dt over weight and length.
     """
 
     time: Array

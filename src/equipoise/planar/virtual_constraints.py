@@ -266,7 +266,7 @@ class FiniteTime:
 
 
 def signed_power(value: Scalar, exponent: float) -> Scalar:
-    """Return sign(a) |a|^b."""
+    """Return sign(a) abs(a)^b."""
     if isinstance(value, float):
         return math.copysign(abs(value) ** exponent, value)
     return np.copysign(np.abs(value) ** exponent, value)

@@ -323,13 +323,13 @@ class ZeroDynamics:
 
     @property
     def torque_cost(self) -> float:
-        """∫ |u|² dt over a step by its length [N² m s], as in [Grizzle2001]."""
+        """∫ ‖u‖² dt over a step by its length [N² m s], as in [Grizzle2001]."""
         squares = np.sum(self.orbit.torques**2, axis=-1)
         return float(squares @ self.orbit.time_weights / self.step_length)
 
     @property
     def cost_of_transport(self) -> float:
-        """∫ Σ |uᵢ · joint rate| dt over a step, divided by weight and length."""
+        """∫ Σ abs(uᵢ · joint rate) dt over a step, divided by weight and length."""
         work = np.abs(self.orbit.joint_power).sum(axis=-1) @ self.orbit.time_weights
         p = self.model.parameters
         return float(work / (p.total_mass * p.gravity * self.step_length))
