@@ -124,3 +124,7 @@ def test_falls_are_said(gait: PlanarGait) -> None:
     limp = FeedbackLinearisation(gait.constraints, gait.law, torque_limit=12.0)
     walk = simulate_walk(gait.model, limp, gait.touchdown, gait.start, 50)
     assert walk.fall.startswith(f"in step {len(walk.steps) + 1}, the biped falls")
+    with pytest.raises(EquipoiseError, match="at least one step, not 0"):
+        gait.walk(0)
+    with pytest.raises(EquipoiseError, match="the motion diverges"):
+        gait.walk(1, 1e200 * gait.start)

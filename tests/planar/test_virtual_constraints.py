@@ -134,3 +134,5 @@ def test_bad_curves_and_laws_are_refused() -> None:
         bezier([0.0, 1.0], 0.3, 0.3)
     with pytest.raises(EquipoiseError, match="between 0 and 1, not at 1"):
         FiniteTime(0.1, exponent=1.0)
+    with pytest.raises(EquipoiseError, match="time scale is positive, not 0 s"):
+        PD(0.0)

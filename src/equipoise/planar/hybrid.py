@@ -282,6 +282,21 @@ def take_step(
     start = np.asarray(x, dtype=np.float64)
     if start.shape != (6,) or not np.isfinite(start).all():
         raise ShapeError(f"a state is six finite numbers, not of shape {start.shape}")
+    try:
+        rows = _swing(model, controller, touchdown, start, tolerance)
+    except (OverflowError, ZeroDivisionError) as error:
+        raise PlanarModelError("the motion diverges during the step") from error
+    return _finish(model, controller, rows)
+
+
+def _swing(
+    model: ThreeLink,
+    controller: Controller,
+    touchdown: Touchdown,
+    start: Array,
+    tolerance: float,
+) -> Array:
+    """Integrate a swing phase up to the touchdown; return its rows, shape (n, 9)."""
     p = model.parameters
     period = math.sqrt(p.leg_length / p.gravity)
     field = closed_loop(model, controller, scalar=True)
@@ -296,14 +311,12 @@ def take_step(
         steps.advance()
         new = steps.x
         if depth < 0.0 <= touchdown.value(new[:3]) and touchdown.armed(new[:3]):
-            break
+            taken.append(step_to_event(field, *event_of(touchdown), new))
+            return np.array(taken)
         taken.append(new)
         fall = _fall(new, LONGEST_STEP_PERIODS * period)
         if fall:
             raise PlanarModelError(fall)
-    new = step_to_event(field, *event_of(touchdown), new)
-    taken.append(new)
-    return _finish(model, controller, np.array(taken))
 
 
 def event_of(
@@ -375,6 +388,8 @@ def simulate_walk(
     Raises:
         PlanarModelError: If not even one step is made, with how the biped falls.
     """
+    if steps < 1:
+        raise PlanarModelError(f"a walk has at least one step, not {steps}")
     done: list[Step] = []
     state = np.asarray(x, dtype=np.float64)
     fall = ""

@@ -9,6 +9,7 @@ result is as accurate as any other step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -117,10 +118,10 @@ class AdaptiveSteps:
             size = 1.0 + np.maximum(np.abs(self.x[:n]), np.abs(after[:n]))
             ratio = float(np.max(np.abs(error[:n]) / size)) / self._tolerance
             taken = self._h
-            # A NaN counts as an error that is too large.
-            factor = 0.9 * ratio**-0.2 if ratio > 0.0 else 5.0
-            factor = min(max(factor, 0.2), 5.0) if factor == factor else 0.2
-            self._h = min(taken * factor, self._longest)
+            factor = 0.9 * max(ratio, 1e-10) ** -0.2
+            if not math.isfinite(factor):  # the step led nowhere
+                factor = 0.2
+            self._h = min(taken * min(max(factor, 0.2), 5.0), self._longest)
             if ratio <= 1.0 or taken < 1e-9 * self._longest:
                 self.x, self._slope = after, slope
                 return

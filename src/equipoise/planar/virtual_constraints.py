@@ -229,6 +229,9 @@ class PD:
     stiffness: float = 1.0
     damping: float = 2.0
 
+    def __post_init__(self) -> None:
+        _check_time_scale(self.time_scale)
+
     def __call__(self, y: Scalar, dy: Scalar) -> Scalar:
         """Return v [rad/s²]."""
         fast = self.time_scale
@@ -251,6 +254,7 @@ class FiniteTime:
     exponent: float = 0.9
 
     def __post_init__(self) -> None:
+        _check_time_scale(self.time_scale)
         if not 0.0 < self.exponent < 1.0:
             raise PlanarModelError(
                 f"the exponent of a finite-time law lies between 0 and 1, not at "
@@ -263,6 +267,11 @@ class FiniteTime:
         phi = y + signed_power(scaled, 2.0 - alpha) / (2.0 - alpha)
         psi = -signed_power(scaled, alpha) - signed_power(phi, alpha / (2.0 - alpha))
         return psi / self.time_scale**2
+
+
+def _check_time_scale(seconds: float) -> None:
+    if not (math.isfinite(seconds) and seconds > 0.0):
+        raise PlanarModelError(f"a time scale is positive, not {seconds:g} s")
 
 
 def signed_power(value: Scalar, exponent: float) -> Scalar:
