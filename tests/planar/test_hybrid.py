@@ -7,13 +7,9 @@ from scipy.integrate import solve_ivp
 from equipoise.errors import EquipoiseError
 from equipoise.planar.classic import classic_gait
 from equipoise.planar.gait import PlanarGait
-from equipoise.planar.hybrid import (
-    FootTouchdown,
-    PhaseTouchdown,
-    simulate_walk,
-    take_step,
-)
+from equipoise.planar.hybrid import simulate_walk, take_step
 from equipoise.planar.poincare import walk_many
+from equipoise.planar.touchdown import FootTouchdown, PhaseTouchdown
 from equipoise.planar.virtual_constraints import FeedbackLinearisation
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from equipoise.errors import EquipoiseError
 from equipoise.planar.impact import impact, impact_matrix
 from equipoise.planar.parameters import ThreeLinkParameters
 from equipoise.planar.three_link import ThreeLink
@@ -77,3 +78,10 @@ def test_stacks_of_any_shape(biped: ThreeLink, shape: tuple[int, ...]) -> None:
     found = impact(biped, np.full((*shape, 6), 0.1))
     assert found.state.shape == (*shape, 6)
     assert found.friction.shape == shape
+
+
+def test_other_coordinates_are_refused(biped: ThreeLink) -> None:
+    """An impact of the unpinned model, or in relative coordinates, would be nonsense."""
+    for other in (biped.unpinned, ThreeLink(biped.parameters, "relative")):
+        with pytest.raises(EquipoiseError, match="pinned model in absolute angles"):
+            impact(other, np.zeros(6))

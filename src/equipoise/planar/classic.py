@@ -20,9 +20,9 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.errors import NameNotFoundError
 from equipoise.planar.gait import PlanarGait
-from equipoise.planar.hybrid import PhaseTouchdown
 from equipoise.planar.parameters import ThreeLinkParameters, walkers
 from equipoise.planar.three_link import ThreeLink
+from equipoise.planar.touchdown import PhaseTouchdown
 from equipoise.planar.virtual_constraints import (
     FiniteTime,
     OutputLaw,

@@ -8,13 +8,7 @@ from functools import cached_property
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.planar.hybrid import (
-    TOLERANCE,
-    FootTouchdown,
-    PhaseTouchdown,
-    Walk,
-    simulate_walk,
-)
+from equipoise.planar.hybrid import TOLERANCE, Walk, simulate_walk
 from equipoise.planar.poincare import (
     Basin,
     PoincareMap,
@@ -22,6 +16,7 @@ from equipoise.planar.poincare import (
     poincare_map,
 )
 from equipoise.planar.three_link import ThreeLink
+from equipoise.planar.touchdown import FootTouchdown, PhaseTouchdown
 from equipoise.planar.virtual_constraints import (
     FeedbackLinearisation,
     OutputLaw,

@@ -25,10 +25,10 @@ from scipy.optimize import minimize
 
 from equipoise.arrays import Array
 from equipoise.planar.gait import PlanarGait
-from equipoise.planar.hybrid import FootTouchdown
 from equipoise.planar.impact import impact, impact_matrix
 from equipoise.planar.parameters import PlanarModelError, ThreeLinkParameters
 from equipoise.planar.three_link import ThreeLink
+from equipoise.planar.touchdown import FootTouchdown
 from equipoise.planar.virtual_constraints import PD, VirtualConstraints, bezier
 from equipoise.planar.zero_dynamics import ZeroDynamics
 

@@ -1,15 +1,8 @@
 """Walking as a hybrid system: swing phases, ended by impacts.
 
-During a swing phase the stance foot is a pivot. The step ends at the touchdown, either
-when the swing foot comes down to the level ground (``FootTouchdown``), or when the
-stance leg has reached a given angle, whatever the height of the foot
-(``PhaseTouchdown``, the impact surface of [Grizzle2001], which is the same while the
-outputs are zero).
-
-A biped without knees cannot pass its swing foot without touching the ground: scuffing
-is ignored, and touchdown counts only in front of the stance foot. That the stance foot
-neither slips nor leaves the ground is assumed; the forces that this takes are in the
-result.
+During a swing phase the stance foot is a pivot; the step ends at the touchdown, with an
+impact. That the stance foot neither slips nor leaves the ground is assumed: the forces
+that this takes are in the result. Scuffing of the swing foot is ignored.
 """
 
 from __future__ import annotations
@@ -17,10 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
 from equipoise.errors import ShapeError
@@ -29,6 +21,7 @@ from equipoise.planar.impact import impact
 from equipoise.planar.integration import AdaptiveSteps, Field, step_to_event
 from equipoise.planar.parameters import PlanarModelError
 from equipoise.planar.three_link import ThreeLink
+from equipoise.planar.touchdown import Touchdown
 from equipoise.planar.virtual_constraints import Controller, SwingTerms
 
 # Rows of what is integrated: θ and θ̇, then ∫ ‖u‖² dt, ∫ Σ abs(power) dt and time.
@@ -43,70 +36,6 @@ LONGEST_INTEGRATION_PERIODS = 0.06
 TOLERANCE = 1e-8
 
 
-class Touchdown(Protocol):
-    """When a swing phase ends: an event function that rises through zero."""
-
-    def value(self, theta: Array) -> Array:
-        """Return e of angles (θ₁, θ₂, θ₃), shape (3, …) to (…)."""
-        ...
-
-    def rate(self, theta: Array, rates: Array) -> Array:
-        """Return ė, shapes (3, …) to (…)."""
-        ...
-
-    def armed(self, theta: Array) -> NDArray[np.bool_]:
-        """Return whether an event counts here, shape (3, …) to (…)."""
-        ...
-
-
-@dataclass(frozen=True)
-class PhaseTouchdown:
-    """Touchdown when the stance leg has reached an angle.
-
-    Attributes:
-        stance_angle: θ₁ at the impact [rad].
-    """
-
-    stance_angle: float
-
-    def value(self, theta: Array) -> Array:
-        """Return θ₁ less the angle."""
-        return np.asarray(theta[0] - self.stance_angle)
-
-    def rate(self, theta: Array, rates: Array) -> Array:
-        """Return θ̇₁."""
-        return np.asarray(rates[0])
-
-    def armed(self, theta: Array) -> NDArray[np.bool_]:
-        """Return true: it always counts."""
-        return np.ones_like(theta[0], dtype=bool)
-
-
-@dataclass(frozen=True)
-class FootTouchdown:
-    """Touchdown when the swing foot comes down to the ground, ahead of the stance foot.
-
-    Attributes:
-        shortest_step: How far ahead it must be at least, in leg lengths; nearer than
-            this it scuffs, which is ignored.
-    """
-
-    shortest_step: float
-
-    def value(self, theta: Array) -> Array:
-        """Return the foot's depth in the ground, in leg lengths."""
-        return np.asarray(np.cos(theta[1]) - np.cos(theta[0]))
-
-    def rate(self, theta: Array, rates: Array) -> Array:
-        """Return the rate of the depth, in leg lengths [1/s]."""
-        down = np.sin(theta[0]) * rates[0] - np.sin(theta[1]) * rates[1]
-        return np.asarray(down)
-
-    def armed(self, theta: Array) -> NDArray[np.bool_]:
-        """Return whether the foot is far enough ahead."""
-        return np.asarray(np.sin(theta[0]) - np.sin(theta[1]) > self.shortest_step)
-
-
 def closed_loop(model: ThreeLink, controller: Controller, *, scalar: bool) -> Field:
     """Return the vector field of the biped with its controller, in ``ROWS`` rows.
 
@@ -115,6 +44,7 @@ def closed_loop(model: ThreeLink, controller: Controller, *, scalar: bool) -> Fi
         controller: Its torques.
         scalar: Whether for one state, shape (9,), with floats, or for many, (9, n).
     """
+    model.require_absolute()
     terms = compiled("D bias", scalar=scalar)
     constants = model.parameters.values()
 

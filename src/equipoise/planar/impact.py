@@ -93,6 +93,7 @@ def impact_matrix(model: ThreeLink, theta: ArrayLike) -> Array:
 
 def _solve(model: ThreeLink, theta: Array, rates: Array) -> tuple[Array, Array]:
     """Return q̇⁺ of the unpinned model and F, for columns of θ̇⁻."""
+    model.require_absolute()
     free = model.unpinned
     q = np.concatenate([theta, np.zeros((*theta.shape[:-1], 2))], axis=-1)
     D, E = free.D(q), free.foot_jacobian(q)

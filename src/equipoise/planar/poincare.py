@@ -24,7 +24,6 @@ from equipoise.planar.hybrid import (
     STATE,
     TIME,
     Step,
-    Touchdown,
     closed_loop,
     event_of,
     take_step,
@@ -33,6 +32,7 @@ from equipoise.planar.impact import impact
 from equipoise.planar.integration import runge_kutta_step, step_to_event
 from equipoise.planar.parameters import PlanarModelError
 from equipoise.planar.three_link import ThreeLink
+from equipoise.planar.touchdown import Touchdown
 from equipoise.planar.virtual_constraints import Controller, VirtualConstraints
 
 # Of the integration behind a derivative, and the difference that it is taken over.

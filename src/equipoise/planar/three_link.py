@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from equipoise.arrays import Array
 from equipoise.errors import ShapeError
 from equipoise.planar.equations import Coordinates, Equations, compiled, derive
-from equipoise.planar.parameters import ThreeLinkParameters
+from equipoise.planar.parameters import PlanarModelError, ThreeLinkParameters
 
 # Columns are q₁, q₂, q₃: θ = RELATIVE_TO_ABSOLUTE q + (0, 0, π), Eq. (1) of
 # [ThreeLink].
@@ -52,6 +52,18 @@ class ThreeLink:
     def unpinned(self) -> ThreeLink:
         """The same biped with its stance foot free to move."""
         return replace(self, pinned=False)
+
+    def require_absolute(self) -> None:
+        """Refuse a model that is not the pinned one in absolute angles.
+
+        Raises:
+            PlanarModelError: If it is not.
+        """
+        if self.coordinates != "absolute" or not self.pinned:
+            raise PlanarModelError(
+                "walking is described by the pinned model in absolute angles: "
+                "ThreeLink(parameters)"
+            )
 
     def D(self, q: ArrayLike) -> Array:
         """Return the inertia matrix, shape (…, n, n)."""

@@ -117,6 +117,9 @@ class ZeroDynamics:
     end: float
     nodes: int = NODES
 
+    def __post_init__(self) -> None:
+        self.model.require_absolute()
+
     @cached_property
     def start(self) -> float:
         """θ₁⁺, after the impact: where the swing leg was before it [rad]."""
