@@ -5,7 +5,6 @@ import pytest
 
 from equipoise.errors import EquipoiseError
 from equipoise.planar.classic import ClassicGait, classic, classic_gait
-from equipoise.planar.poincare import return_map
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +28,8 @@ def test_fixed_points_are_fixed(gaits: dict[str, ClassicGait]) -> None:
 def test_slope_is_that_of_the_return_map(gaits: dict[str, ClassicGait]) -> None:
     """The largest eigenvalue is the slope of θ̇₁ before the next impact over this."""
     for found in gaits.values():
-        gait, rate = found.gait, found.full_model.rate
-        after = return_map(
-            gait.model,
-            gait.controller,
-            gait.touchdown,
-            gait.constraints,
-            gait.stance_angle,
-            [rate - 0.01, rate, rate + 0.01, 0.1],
-        )
+        rate = found.full_model.rate
+        after = found.gait.return_map([rate - 0.01, rate, rate + 0.01, 0.1])
         assert after[1] == pytest.approx(rate, abs=1e-5)
         slope = (after[2] - after[0]) / 0.02
         assert found.full_model.slope == pytest.approx(slope, rel=5e-3)

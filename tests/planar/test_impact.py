@@ -81,7 +81,7 @@ def test_stacks_of_any_shape(biped: ThreeLink, shape: tuple[int, ...]) -> None:
 
 
 def test_other_coordinates_are_refused(biped: ThreeLink) -> None:
-    """An impact of the unpinned model, or in relative coordinates, would be nonsense."""
+    """The unpinned model and relative coordinates are not what impacts are for."""
     for other in (biped.unpinned, ThreeLink(biped.parameters, "relative")):
         with pytest.raises(EquipoiseError, match="pinned model in absolute angles"):
             impact(other, np.zeros(6))

@@ -63,6 +63,14 @@ def test_potential_is_the_integral() -> None:
     assert zero.slope == pytest.approx(zero.impact_ratio**2)
 
 
+def test_return_map_is_that_of_the_full_model(gait: PlanarGait) -> None:
+    """θ̇₁ from impact to impact, and NaN for what does not get over the top."""
+    rates = gait.zero_dynamics.impact_rate * np.array([0.3, 0.95, 1.0, 1.1])
+    found = gait.return_map(rates)
+    assert np.isnan(found[0])
+    np.testing.assert_allclose(gait.zero_dynamics.next_rate(rates), found, rtol=1e-6)
+
+
 def test_what_keeps_a_gait_from_existing_is_said() -> None:
     """Too upright a torso, a step backwards, and impacts that gain momentum."""
     with pytest.raises(EquipoiseError, match="does not get over the top"):

@@ -14,6 +14,7 @@ from equipoise.planar.poincare import (
     PoincareMap,
     basin_of_attraction,
     poincare_map,
+    return_map,
 )
 from equipoise.planar.three_link import ThreeLink
 from equipoise.planar.touchdown import FootTouchdown, PhaseTouchdown
@@ -83,6 +84,25 @@ class PlanarGait:
         """The Poincaré map of the full model at its fixed point."""
         guess = self.zero_dynamics.state_before_impact
         return poincare_map(self.model, self.controller, self.touchdown, guess)
+
+    def return_map(self, rates: ArrayLike) -> Array:
+        """Return θ̇₁ before the next impact for θ̇₁ before this one, by the full model.
+
+        The outputs are zero before this impact; ``zero_dynamics.next_rate`` is the same
+        in closed form.
+
+        Args:
+            rates: θ̇₁ before the impact [rad/s], shape (n,).
+
+        Returns:
+            Shape (n,); NaN where the biped falls.
+        """
+        return return_map(
+            self.model,
+            self.controller,
+            self.touchdown,
+            self.constraints.state(self.stance_angle, rates),
+        )
 
     def basin(
         self,

@@ -36,11 +36,9 @@ from equipoise.planar.zero_dynamics import ZeroDynamics
 OUTPUT_PERIODS = 0.15
 # The smallest change of speed that is tried on the way to one, in units of √(g r).
 SMALLEST_STRIDE = 0.02
-# Of margins that are lacking, while a gait is searched, beside the logarithm of its
-# cost.
+# Of lacking margins while a gait is searched, beside the logarithm of its cost.
 PRICES = (30.0, 1000.0)
-# What margins may lack between the nodes at which they are kept, and the speed,
-# relative.
+# What margins may lack between the nodes at which they are kept.
 SLACK = 5e-3
 
 
@@ -59,8 +57,7 @@ class GaitLimits:
         torso_angle: Largest lean of the torso [rad].
         leg_angle: Largest angle of the swing leg [rad].
         scuffing: How deep the swing foot may pass below the ground, in leg lengths.
-        landing: Least rate at which the swing foot comes down, in units of r sin θ₁
-            θ̇₁.
+        landing: Least rate at which the swing foot comes down, in r sin θ₁ θ̇₁.
     """
 
     friction: float = 0.6
@@ -135,8 +132,7 @@ def find_gaits(
         raise PlanarModelError(f"the degree of the curves is at least 4, not {degree}")
     search = _Search(ThreeLink(parameters), limits or GaitLimits(), degree)
     found: dict[float, PlanarGait] = {}
-    # From a speed that is natural for the leg both ways, each gait from its
-    # neighbour's.
+    # Both ways from a speed that is natural for the leg, each from its neighbour's.
     natural = 0.25 * search.unit_speed
     upwards = sorted(speed for speed in wanted if speed >= natural)
     downwards = sorted((speed for speed in wanted if speed < natural), reverse=True)
@@ -177,12 +173,13 @@ class _Search:
         swing, torso = np.empty(n + 1), np.empty(n + 1)
         swing[[0, -1]], torso[[0, -1]] = (end, -end), lean
         swing[2:-1], torso[2:-1] = free[2:].reshape(2, -1)
-        ends = (
-            n / (2.0 * end) * np.array([swing[-1] - swing[-2], torso[-1] - torso[-2]])
-        )
-        rates = impact_matrix(self.model, [end, -end, lean]) @ [1.0, *ends]
-        starts = rates[1:] / rates[0] * 2.0 * end / n
-        swing[1], torso[1] = swing[0] + starts[0], torso[0] + starts[1]
+        # A curve's slope at an end is that of the control polygon, whose points are so
+        # far apart in θ₁.
+        apart = 2.0 * end / n
+        slopes = [(curve[-1] - curve[-2]) / apart for curve in (swing, torso)]
+        rates = impact_matrix(self.model, [end, -end, lean]) @ [1.0, *slopes]
+        swing[1] = swing[0] + apart * rates[1] / rates[0]
+        torso[1] = torso[0] + apart * rates[2] / rates[0]
         return VirtualConstraints(bezier(swing, -end, end), bezier(torso, -end, end))
 
     def evaluate(self, free: Array, nodes: int = 48) -> _Evaluation:

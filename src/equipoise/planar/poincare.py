@@ -33,7 +33,7 @@ from equipoise.planar.integration import runge_kutta_step, step_to_event
 from equipoise.planar.parameters import PlanarModelError
 from equipoise.planar.three_link import ThreeLink
 from equipoise.planar.touchdown import Touchdown
-from equipoise.planar.virtual_constraints import Controller, VirtualConstraints
+from equipoise.planar.virtual_constraints import Controller
 
 # Of the integration behind a derivative, and the difference that it is taken over.
 TOLERANCE = 1e-9
@@ -132,29 +132,21 @@ def section_basis(touchdown: Touchdown, x: Array) -> Array:
 
 
 def return_map(
-    model: ThreeLink,
-    controller: Controller,
-    touchdown: Touchdown,
-    constraints: VirtualConstraints,
-    stance_angle: float,
-    rates: ArrayLike,
+    model: ThreeLink, controller: Controller, touchdown: Touchdown, before: ArrayLike
 ) -> Array:
-    """Return θ̇₁ before the next impact for θ̇₁ before this one, on the constraints.
+    """Return θ̇₁ before the next impact for states before this one.
 
     Args:
         model: The biped.
         controller: Its torques.
         touchdown: The section.
-        constraints: What the outputs are zero on before the impact.
-        stance_angle: θ₁ at the impact [rad].
-        rates: θ̇₁ before the impact [rad/s], shape (n,).
+        before: States before an impact, shape (n, 6).
 
     Returns:
         θ̇₁ before the next [rad/s], shape (n,); NaN where the biped falls.
     """
     found = []
-    for rate in np.asarray(rates, dtype=np.float64):
-        start = impact(model, constraints.state(stance_angle, rate)).state
+    for start in impact(model, before).state:
         try:
             found.append(take_step(model, controller, touchdown, start).before[3])
         except PlanarModelError:

@@ -1,8 +1,8 @@
 """Touchdown: the event that ends a swing phase.
 
 Either the swing foot comes down to the level ground (``FootTouchdown``), or the stance
-leg reaches a given angle, whatever the height of the foot (``PhaseTouchdown``, the impact
-surface of [Grizzle2001], which is the same while the outputs are zero).
+leg reaches a given angle, whatever the height of the foot (``PhaseTouchdown``: the
+impact surface of [Grizzle2001], which is the same while the outputs are zero).
 
 Without knees a swing foot does not pass the other without touching the ground. Scuffing
 is ignored: touchdown counts only in front of the stance foot.

@@ -216,6 +216,17 @@ class ZeroDynamics:
         """Return ρ(ζ⁻), ζ before the next impact."""
         return self.impact_ratio**2 * zeta - self.step_potential
 
+    def next_rate(self, rate: ArrayLike) -> Array:
+        """Return θ̇₁ before the next impact for θ̇₁ before this one [rad/s].
+
+        NaN where the biped does not get over the top.
+        """
+        inertia = float(self.inertia(np.array(self.end)))
+        left = self.slope * (inertia * np.asarray(rate, dtype=np.float64)) ** 2 / 2.0
+        over = left > self.highest_potential
+        after = np.where(over, left - self.step_potential, np.nan)
+        return np.asarray(np.sqrt(2.0 * after) / inertia)
+
     @property
     def slope(self) -> float:
         """δ_zero², the eigenvalue of the restricted Poincaré map."""
