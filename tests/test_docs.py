@@ -106,7 +106,10 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-PAGES = ["dance", "identify", "index", "logs", "plots", "simulation", "viewer", "walk"]
+PAGES = [
+    *("dance", "identify", "index", "logs", "plots", "simulation", "three_link"),
+    *("viewer", "walk"),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -31,6 +31,12 @@ from equipoise.log.compare import compare_runs as compare_runs
 from equipoise.log.open_run import open_run as open_run
 from equipoise.log.run import Run as Run
 from equipoise.log.trajectory import write_trajectory as write_trajectory
+from equipoise.planar.gait import PlanarGait as PlanarGait
+from equipoise.planar.gait_search import GaitLimits as GaitLimits
+from equipoise.planar.gait_search import find_gait as find_gait
+from equipoise.planar.gait_search import find_gaits as find_gaits
+from equipoise.planar.parameters import ThreeLinkParameters as ThreeLinkParameters
+from equipoise.planar.three_link import ThreeLink as ThreeLink
 from equipoise.robot.formats.write import export_robot as export_robot
 from equipoise.robot.joint_coordinates import joint_positions as joint_positions
 from equipoise.robot.load import load as load
