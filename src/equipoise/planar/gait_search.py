@@ -35,7 +35,7 @@ from equipoise.planar.zero_dynamics import ZeroDynamics
 # Time scale ε of the outputs of a gait that was found, in periods √(r/g) of the leg.
 OUTPUT_PERIODS = 0.15
 # The smallest change of speed that is tried on the way to one, in units of √(g r).
-SMALLEST_STRIDE = 0.02
+SMALLEST_STRIDE = 0.015
 # Of lacking margins while a gait is searched, beside the logarithm of its cost.
 PRICES = (30.0, 1000.0)
 # What margins may lack between the nodes at which they are kept.
@@ -280,6 +280,8 @@ class _Search:
         if reached == speed:
             return free
         solved = self.solve(free, speed)
+        if solved is None:
+            solved = self.best(self.near(speed), speed)
         stride = (speed - reached) / 2.0
         while solved is None:
             if abs(stride) < SMALLEST_STRIDE * self.unit_speed:
