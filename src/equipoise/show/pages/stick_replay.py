@@ -16,12 +16,23 @@ SCRIPTS = ("playback.js", "stick_replay.js")
 STYLES = ("replay.css", "stick_replay.css")
 # The eye wants no more [Hz]; long walks get less, to stay small.
 FASTEST, MOST_FRAMES = 30.0, 1200
-# Size of the picture, and the margin above the head and below the ground [px].
-WIDTH, HEIGHT, MARGIN = 960.0, 330.0, 26.0
+# Size of the picture, margin above the head, and height of the ground in it [px].
+WIDTH, HEIGHT, MARGIN, FLOOR = 960.0, 380.0, 24.0, 90.0
 # Marks on the ground are so far apart, in leg lengths.
 NOTCHES = 0.25
 # A force of the biped's weight is so long, in leg lengths.
-WEIGHT_ARROW = 0.35
+WEIGHT_ARROW = 0.25
+ARROW_HEAD = element(
+    "marker",
+    element("path", d="M0,0L8,4L0,8Z", class_="head c2"),
+    id="arrow-head",
+    viewBox="0 0 8 8",
+    refX="7",
+    refY="4",
+    markerWidth="5",
+    markerHeight="5",
+    orient="auto",
+)
 LEGEND = (
     ("c0", "first leg"),
     ("c1", "second leg"),
@@ -91,15 +102,14 @@ def frames(walk: Walk) -> dict[str, list[float] | list[list[float]]]:
 def _scale(walk: Walk) -> float:
     """Return how many pixels a metre has."""
     p = walk.model.parameters
-    tallest = max(p.leg_length + p.torso_length, (1.0 + WEIGHT_ARROW) * p.leg_length)
-    return (HEIGHT - 2.5 * MARGIN) / tallest
+    return (HEIGHT - MARGIN - FLOOR) / (p.leg_length + p.torso_length)
 
 
 def _placed(points: Array, walk: Walk) -> Array:
     """Return points of the world [m] in the picture [px]."""
     scale = _scale(walk)
     x, z = points[..., 0], points[..., 1]
-    return np.stack([scale * x, HEIGHT - 1.5 * MARGIN - scale * z], axis=-1)
+    return np.stack([scale * x, HEIGHT - FLOOR - scale * z], axis=-1)
 
 
 def _ground(walk: Walk) -> str:
@@ -108,7 +118,7 @@ def _ground(walk: Walk) -> str:
     begin, end = -WIDTH / scale, float(walk.stance_foot[-1, 0]) + 2.0 * WIDTH / scale
     apart = NOTCHES * p.leg_length
     notches = []
-    top, bottom = HEIGHT - 1.5 * MARGIN, HEIGHT - 1.1 * MARGIN
+    top, bottom = HEIGHT - FLOOR, HEIGHT - FLOOR + 10.0
     for k in range(int(begin // apart), int(end // apart) + 1):
         x = scale * k * apart
         notches.append(f"M{x:.1f},{top:.1f}l-8,{bottom - top:.1f}")
@@ -120,8 +130,12 @@ def _ground(walk: Walk) -> str:
 
 def _figure() -> str:
     """Return the parts that the script moves."""
-    lines = (("force", "arrow c2"), ("second", "limb c1"), ("first", "limb c0"))
-    lines += (("torso", "limb c3"),)
+    lines = (
+        ("force", "arrow c2"),
+        ("second", "limb c1"),
+        ("first", "limb c0"),
+        ("torso", "limb c3"),
+    )
     discs = (
         ("secondMass", "c1", 7),
         ("firstMass", "c0", 7),
@@ -129,7 +143,8 @@ def _figure() -> str:
         ("head", "c3", 9),
         ("com", "c4", 6),
     )
-    parts = [element("path", data_part=name, class_=style) for name, style in lines]
+    parts = [ARROW_HEAD]
+    parts += [element("path", data_part=name, class_=style) for name, style in lines]
     parts += [
         element("circle", r=f"{radius:g}", data_part=name, class_=f"mass {colour}")
         for name, colour, radius in discs
