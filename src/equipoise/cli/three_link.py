@@ -198,7 +198,8 @@ class ThreeLink(WalkerOptions):
         name, parameters = asked_walker(self)
         limits, speed = self._limits(), self.speed
         if speed is None:
-            speed = NATURAL * math.sqrt(parameters.gravity * parameters.leg_length)
+            natural = NATURAL * math.sqrt(parameters.gravity * parameters.leg_length)
+            speed = float(f"{natural:.2g}")
         if self.steps < 1:
             raise EquipoiseError(f"--steps {self.steps}; there must be 1 or more")
         if not math.isfinite(self.perturb):
@@ -448,9 +449,9 @@ def _sweep_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
 
 
 def _classic_lines(gaits: Sequence[ClassicGait]) -> Iterator[Any]:
-    from equipoise.show.pages.planar_report import classic_rows
+    from equipoise.show.pages.planar_report import CLASSIC_HEAD, classic_rows
 
-    numbers = ("full model", "zero dynamics", "difference")
+    numbers = CLASSIC_HEAD[1:]
     for gait in gaits:
         table = make_table(gait.name.replace("-", " "), *numbers, numbers=numbers)
         for row in classic_rows(gait):

@@ -124,7 +124,20 @@ def walk_summary(gait: PlanarGait, walk: Walk, wanted: int) -> dict[str, Any]:
         "duration_s": duration,
         "distance_m": length,
         "end_distance": distances[-1] if distances else None,
+        "walk": _whole(walk) if done else None,
         "engine": ENGINE,
+    }
+
+
+def _whole(walk: Walk) -> dict[str, Any]:
+    """Return what all steps of a walk need; friction is None if the ground pulls."""
+    p = walk.model.parameters
+    friction = max(step.friction for step in walk.steps)
+    force = float(walk.force[:, 1].min()) / (p.total_mass * p.gravity)
+    return {
+        "largest_torque_nm": float(np.abs(walk.torques).max()),
+        "friction": friction if math.isfinite(friction) else None,
+        "least_force_fraction": force,
     }
 
 

@@ -162,14 +162,14 @@ def poincare_plot(gait: PlanarGait, walk: Walk | None) -> str:
     parts.append(ring(placed(np.full(2, fixed), across, up), 5.0, "fixed"))
     legend = [
         sample("next = this", "reference"),
-        sample("walk", "c3"),
+        *([sample("walk", "c3")] if len(walked) > 1 else []),
         sample("full model", "c1"),
         sample("zero dynamics", "c0"),
     ]
     slope = gait.poincare.eigenvalues[0].real
-    title = f"Poincaré map: θ̇₁ before the next impact, slope {slope:.3f} at θ̇₁* = "
+    title = f"Poincaré map of θ̇₁, slope {slope:.3f} at the fixed point {fixed:.3f}"
     size = (WIDTH, TOP + SQUARE + BOTTOM)
-    return figure(f"{title}{fixed:.3f}", "rad/s", "".join(parts), size, legend)
+    return figure(title, "rad/s", "".join(parts), size, legend)
 
 
 def eigenvalue_plot(eigenvalues: Sequence[complex]) -> str:
@@ -190,7 +190,7 @@ def eigenvalue_plot(eigenvalues: Sequence[complex]) -> str:
         for value in eigenvalues
     ]
     legend = [sample("unit circle", "reference"), sample("eigenvalues", "c0")]
-    title = "Eigenvalues of the Poincaré map, by the full model: imaginary over real"
+    title = "Eigenvalues of the Poincaré map: imaginary over real part"
     size = (WIDTH, TOP + SQUARE + BOTTOM)
     return figure(title, "", "".join(parts), size, legend)
 
@@ -225,16 +225,17 @@ def basin_plot(basin: Basin) -> str:
                     class_="dot c2" if walks else "dot reference",
                 )
             )
-    parts = [grid(across, up, "change of the torso's angle [rad]"), *cells]
+    parts = [
+        grid(across, up, "change of the torso's angle [rad]"),
+        element("g", *cells, shape_rendering="crispEdges"),
+    ]
     parts.append(ring(placed(np.zeros(2), across, up), 5.0, "fixed"))
     legend = [
         sample("falls before; darker is later", "reference solid"),
         sample(f"walks {basin.asked} steps", "c2"),
     ]
-    title = f"Basin of attraction: change of all rates, {100 * basin.fraction:.0f} %"
     size = (WIDTH, TOP + SQUARE + BOTTOM)
-    shown = f"{title} of the grid walks on"
-    return figure(shown, "%", "".join(parts), size, legend)
+    return figure("Change of all rates at the start", "%", "".join(parts), size, legend)
 
 
 def _axes(points: Array) -> tuple[Axis, Axis]:

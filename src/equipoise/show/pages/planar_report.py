@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from equipoise.planar.classic import ClassicGait, GaitResults
+from equipoise.planar.classic import ClassicGait
 from equipoise.planar.gait import PlanarGait
 from equipoise.planar.hybrid import Walk
 from equipoise.planar.poincare import Basin
@@ -48,6 +48,7 @@ CLASSIC_ROWS = (
     ("largest_torque", "largest torque [Nm]", 1),
     ("friction", "friction needed in the swing phase", 3),
 )
+CLASSIC_HEAD = ("", "full model", "zero dynamics", "difference")
 # Columns of a sweep: group and key of a summary, words, digits.
 SWEEP_COLUMNS = (
     ("gait", "speed_mps", "speed [m/s]", 2),
@@ -130,6 +131,12 @@ def _walk_rows(results: Mapping[str, Any]) -> Iterator[Row]:
     if results["end_distance"] is not None:
         off = f"{results['end_distance']:.2g} rad and rad/s"
         yield "off the gait at the end, at most", off
+    whole = results["walk"]
+    if whole is not None:
+        pulls = "the ground would have to pull"
+        friction = whole["friction"]
+        yield "largest torque", value_with_unit(whole["largest_torque_nm"], "Nm")
+        yield "friction needed", pulls if friction is None else _number(friction, 3)
 
 
 def planar_report(
@@ -176,7 +183,12 @@ def planar_report(
                 eigenvalue_plot(gait.poincare.eigenvalues.tolist()),
             ),
         ),
-        section("Basin of attraction", plots(basin_plot(basin))) if basin else "",
+        section(
+            "Basin of attraction",
+            plots(basin_plot(basin), listing(_about_basin(basin))),
+        )
+        if basin
+        else "",
         section("A periodic step over time", _step_charts(gait)),
         section("The walk over time", plots(*map(time_plot, walk_charts(some))))
         if some
@@ -185,6 +197,26 @@ def planar_report(
         section("Reproduce", how_to_reproduce(results, reproduce)),
         style=resource("gait.css") + (stick_style() if some else ""),
         script=stick_script() if some else "",
+    )
+
+
+def _about_basin(basin: Basin) -> Iterator[str]:
+    """Yield what the drawing of a basin means, a sentence each."""
+    count = basin.steps.size
+    yield (
+        f"{round(basin.fraction * count)} of {count} starts, "
+        f"{100 * basin.fraction:.0f} %, walk {basin.asked} steps; the grid ends where "
+        "it ends, the basin may not."
+    )
+    yield (
+        "A start is the state of the gait after its impact, the ring, with all rates "
+        "changed by a fraction of themselves and the torso leaning otherwise. The legs "
+        "are where they are in the gait."
+    )
+    yield (
+        "Starts are walked by the full model with the gait's controller. Torques have "
+        "no limits there, and friction and the sign of the ground's force are not "
+        "looked at."
     )
 
 
@@ -200,15 +232,17 @@ def _order(group: tuple[str, list[Row]]) -> int:
 
 
 def classic_rows(gait: ClassicGait) -> list[tuple[str, ...]]:
-    """Return the quantities of a classic gait: words, full model, zero dynamics."""
-    return [
-        (words, *(_number(getattr(by, name), digits) for by in _both(gait)))
-        for name, words, digits in CLASSIC_ROWS
-    ]
+    """Return the quantities of a classic gait in words.
 
-
-def _both(gait: ClassicGait) -> tuple[GaitResults, GaitResults]:
-    return gait.full_model, gait.zero_dynamics
+    Each row is what it is, by the full model, by the zero dynamics, and how much more
+    it is by the full model.
+    """
+    rows = []
+    for name, words, digits in CLASSIC_ROWS:
+        full, zero = (getattr(by, name) for by in (gait.full_model, gait.zero_dynamics))
+        numbers = [_number(value, digits) for value in (full, zero)]
+        rows.append((words, *numbers, f"{signed(100.0 * (full / zero - 1.0), 1)} %"))
+    return rows
 
 
 def classic_report(
@@ -223,7 +257,7 @@ def classic_report(
             section(
                 f"{name.capitalize()}, by the full model and by the zero dynamics",
                 element("p", text(found.note)),
-                table(("", "full model", "zero dynamics"), rows),
+                table(CLASSIC_HEAD, rows),
             )
         )
         parts.append(
