@@ -241,10 +241,14 @@ class _Search:
             solved = self.solve(free, aim)
             if solved is not None:
                 return solved, aim
+        if not tried:
+            raise PlanarModelError(
+                f"no gait at {speed:g} m/s: this biped does not walk with any step and "
+                "lean that the search begins with"
+            )
         others = ", ".join(f"{aim:.2f}" for _, aim in tried)
         raise PlanarModelError(
-            f"no gait at {speed:g} m/s within the limits"
-            + (f", nor at {others} m/s" if others else ": nothing walks")
+            f"no gait at {speed:g} m/s within the limits, nor at {others} m/s"
         )
 
     def near(self, speed: float) -> list[Array]:
@@ -323,20 +327,21 @@ class _Search:
         point = np.append(free, lack)
         for price in PRICES:
             try:
-                result = minimize(
-                    lambda x, price: math.log(at(x).cost) + price * x[-1],
-                    point,
-                    args=(price,),
-                    method="SLSQP",
-                    bounds=bounds,
-                    constraints=[
-                        {"type": "eq", "fun": lambda x: at(x).speed / speed - 1.0},
-                        {"type": "ineq", "fun": lambda x: at(x).margins + x[-1]},
-                    ],
-                    options={"maxiter": 40, "ftol": 1e-7},
-                )
-            except (np.linalg.LinAlgError, FloatingPointError):
-                return None
+                with np.errstate(all="ignore"):
+                    result = minimize(
+                        lambda x, price: math.log(at(x).cost) + price * x[-1],
+                        point,
+                        args=(price,),
+                        method="SLSQP",
+                        bounds=bounds,
+                        constraints=[
+                            {"type": "eq", "fun": lambda x: at(x).speed / speed - 1.0},
+                            {"type": "ineq", "fun": lambda x: at(x).margins + x[-1]},
+                        ],
+                        options={"maxiter": 40, "ftol": 1e-7},
+                    )
+            except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+                return None  # it went where the equations are singular
             if not (result.success and np.isfinite(result.x).all()):
                 return None
             point = np.asarray(result.x, dtype=np.float64)
