@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,23 +15,31 @@ from equipoise.cli.console import (
     check_out,
     drop_output,
     make_console,
-    make_table,
     printable,
     progress,
 )
 from equipoise.cli.long_work import refuse_long
+from equipoise.cli.three_link_tables import (
+    WALK_COLUMNS,
+    classic_lines,
+    sweep_lines,
+    sweep_row,
+    walk_lines,
+    walk_rows,
+    write_csv,
+)
 from equipoise.cli.three_link_walker import WalkerOptions, asked_walker
 from equipoise.cli.world_options import command_line
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from equipoise.planar.classic import ClassicGait
     from equipoise.planar.gait import PlanarGait
     from equipoise.planar.gait_search import GaitLimits
     from equipoise.planar.hybrid import Walk
     from equipoise.planar.poincare import Basin
 
 FILM_NAME, WALK_NAME, SWEEP_NAME = "walk.gif", "walk.csv", "sweep.csv"
+PICTURE_NAME = "walk.png"
 # Default speed: this fraction of √(g r), which is natural for the leg.
 NATURAL = 0.25
 STEPS, SPEEDS = 20, 9
@@ -49,21 +55,6 @@ OPTIONS = {
     "gait": (*OF_GAIT, *OF_SEARCH, "json", "long"),
     "sweep": ("speeds", *OF_SEARCH, "json", "long"),
 }
-COLUMNS = (
-    "time_s",
-    "theta_1_rad",
-    "theta_2_rad",
-    "theta_3_rad",
-    "rate_1_radps",
-    "rate_2_radps",
-    "rate_3_radps",
-    "torque_1_nm",
-    "torque_2_nm",
-    "force_x_n",
-    "force_z_n",
-    "stance_foot_x_m",
-    "stance_foot_z_m",
-)
 
 
 @dataclass(frozen=True)
@@ -115,8 +106,8 @@ class ThreeLink(WalkerOptions):
     """Angles of --equations: from the vertical, or those of the report."""
 
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Folder for summary.json, report.html and, of a walk, walk.csv and walk.gif; of
-    --equations FILE.tex. Without it nothing is kept."""
+    """Folder for summary.json, report.html and, of a walk, walk.csv, walk.png and
+    walk.gif; of --equations FILE.tex. Without it nothing is kept."""
 
     json: bool = False
     """Print all results as JSON, for machines."""
@@ -229,7 +220,7 @@ class ThreeLink(WalkerOptions):
             results["basin"] = basin_summary(basin)
         if self.out is not None:
             self._write_walk(self.out, gait, walk, basin, results)
-        self._tell(results, _walk_lines(results))
+        self._tell(results, walk_lines(results))
         return 0 if results["achieved"] else 1
 
     def _write_walk(
@@ -240,6 +231,8 @@ class ThreeLink(WalkerOptions):
         basin: Basin | None,
         results: Mapping[str, Any],
     ) -> None:
+        from equipoise.show.charts.paper_figures import write_figure
+        from equipoise.show.charts.planar_walk import walk_charts
         from equipoise.show.films.encode import write_gif
         from equipoise.show.films.stick_film import FPS, picture_count, stick_pictures
         from equipoise.show.pages.planar_report import planar_report
@@ -249,7 +242,8 @@ class ThreeLink(WalkerOptions):
         def write(part: Path) -> None:
             if not walk.steps:
                 return
-            _write_csv(part / WALK_NAME, COLUMNS, _walk_rows(walk))
+            write_csv(part / WALK_NAME, WALK_COLUMNS, walk_rows(walk))
+            write_figure(part / PICTURE_NAME, walk_charts(walk))
             with progress(picture_count(walk), FILM_NAME) as told:
                 pictures = stick_pictures(walk, results["title"])
                 write_gif(part / FILM_NAME, _counted(pictures, told), FPS)
@@ -294,15 +288,16 @@ class ThreeLink(WalkerOptions):
         if self.out is not None:
             from equipoise.show.pages.planar_report import sweep_report
 
-            head = list(_sweep_row(found[0]))
-            rows = [list(_sweep_row(gait).values()) for gait in found]
+            rows = [sweep_row(gait) for gait in found]
             self._write(
                 self.out,
                 results,
                 sweep_report(gaits, results, command_line()),
-                lambda part: _write_csv(part / SWEEP_NAME, head, rows),
+                lambda part: write_csv(
+                    part / SWEEP_NAME, list(rows[0]), [list(r.values()) for r in rows]
+                ),
             )
-        self._tell(results, _sweep_lines(found))
+        self._tell(results, sweep_lines(found))
         return 0 if results["achieved"] else 1
 
     def _analyse_classic(self) -> int:
@@ -339,7 +334,7 @@ class ThreeLink(WalkerOptions):
 
             page = classic_report(gaits, results, command_line())
             self._write(self.out, results, page)
-        self._tell(results, _classic_lines(gaits))
+        self._tell(results, classic_lines(gaits))
         return 0 if results["achieved"] else 1
 
     def _common(self, robot: str, seconds: float) -> dict[str, Any]:
@@ -394,67 +389,11 @@ class ThreeLink(WalkerOptions):
 def _files() -> tuple[str, ...]:
     from equipoise.log.folder import REPORT_NAME, SUMMARY_NAME
 
-    return (SUMMARY_NAME, REPORT_NAME, WALK_NAME, FILM_NAME, SWEEP_NAME)
+    own = (WALK_NAME, PICTURE_NAME, FILM_NAME, SWEEP_NAME)
+    return (SUMMARY_NAME, REPORT_NAME, *own)
 
 
 def _counted(pictures: Iterator[Any], told: Any) -> Iterator[Any]:
     for done, picture in enumerate(pictures, start=1):
         yield picture
         told(done)
-
-
-def _walk_rows(walk: Walk) -> list[list[float]]:
-    import numpy as np
-
-    columns = (walk.time, walk.state, walk.torques, walk.force, walk.stance_foot)
-    rows: list[list[float]] = np.column_stack(columns).tolist()
-    return rows
-
-
-def _write_csv(file: Path, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    from equipoise.atomic_file import write_text_atomically
-
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    write_text_atomically(file, stream.getvalue())
-
-
-def _walk_lines(results: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the results of a gait and its walk, as a table each."""
-    from equipoise.show.pages.planar_report import result_rows
-
-    for name, rows in result_rows(results).items():
-        table = make_table(name, "")
-        for label, value in rows:
-            table.add_row(label, value)
-        yield table
-
-
-def _sweep_row(gait: Mapping[str, Any]) -> dict[str, Any]:
-    from equipoise.show.pages.planar_report import SWEEP_COLUMNS
-
-    return {key: gait[group][key] for group, key, _, _ in SWEEP_COLUMNS}
-
-
-def _sweep_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-    from equipoise.show.pages.planar_report import SWEEP_COLUMNS, sweep_rows
-
-    heads = tuple(words for _, _, words, _ in SWEEP_COLUMNS)
-    table = make_table(*heads, numbers=heads)
-    for row in sweep_rows(found):
-        table.add_row(*row)
-    yield table
-
-
-def _classic_lines(gaits: Sequence[ClassicGait]) -> Iterator[Any]:
-    from equipoise.show.pages.planar_report import CLASSIC_HEAD, classic_rows
-
-    numbers = CLASSIC_HEAD[1:]
-    for gait in gaits:
-        table = make_table(gait.name.replace("-", " "), *numbers, numbers=numbers)
-        for row in classic_rows(gait):
-            table.add_row(*row)
-        yield table
-        yield f"note: {gait.note}"

@@ -10,9 +10,11 @@ from equipoise.arrays import Array
 from equipoise.planar.gait import PlanarGait
 from equipoise.planar.hybrid import Step, Walk
 from equipoise.planar.poincare import Basin
+from equipoise.show.charts.chart import Series
 from equipoise.show.pages.markup import element, path, stroke, titled
 from equipoise.show.pages.svg_plots import (
     BOTTOM,
+    HEIGHT,
     LEFT,
     RIGHT,
     TOP,
@@ -238,8 +240,27 @@ def basin_plot(basin: Basin) -> str:
     return figure("Change of all rates at the start", "%", "".join(parts), size, legend)
 
 
-def _axes(points: Array) -> tuple[Axis, Axis]:
-    """Return axes that hold all points, shape (n, 2)."""
+def speed_plot(title: str, unit: str, speeds: Array, lines: Sequence[Series]) -> str:
+    """Return quantities of gaits over their speed.
+
+    Args:
+        title: What is shown.
+        unit: Unit of the quantities.
+        speeds: Speeds [m/s], shape (n,).
+        lines: The quantities, a value for each speed.
+    """
+    points = [np.stack([speeds, line.values], axis=1) for line in lines]
+    across, up = _axes(np.concatenate([*points, [[speeds[0], 0.0]]]), HEIGHT)
+    parts = [grid(across, up, "speed [m/s]")]
+    for line, places in zip(lines, points, strict=True):
+        shown = placed(places, across, up)
+        parts.append(stroke(shown, f"line {line.style}"))
+        parts += [ring(place, 3.0, f"dot {line.style}") for place in shown]
+    return figure(title, unit, "".join(parts), (WIDTH, HEIGHT), lines)
+
+
+def _axes(points: Array, height: float = TOP + SQUARE + BOTTOM) -> tuple[Axis, Axis]:
+    """Return axes of a drawing so high [px] that hold all points, shape (n, 2)."""
     (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
     across = make_axis(left, right, LEFT, WIDTH - RIGHT, margin=MARGIN)
-    return across, make_axis(low, high, TOP + SQUARE, TOP, margin=MARGIN)
+    return across, make_axis(low, high, height - BOTTOM, TOP, margin=MARGIN)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from equipoise.planar.classic import ClassicGait
 from equipoise.planar.gait import PlanarGait
 from equipoise.planar.hybrid import Walk
 from equipoise.planar.poincare import Basin
+from equipoise.show.charts.chart import Series
 from equipoise.show.charts.planar_walk import walk_charts
 from equipoise.show.pages.gait_plots import (
     basin_plot,
     eigenvalue_plot,
     phase_portraits,
     poincare_plot,
+    speed_plot,
     step_figures,
 )
 from equipoise.show.pages.labels import readable_results, signed, value_with_unit
@@ -33,6 +37,7 @@ from equipoise.show.pages.markup import (
 )
 from equipoise.show.pages.stick_replay import stick_replay, stick_script, stick_style
 from equipoise.show.pages.svg_plots import time_plot
+from equipoise.show.palette import LINES
 
 Row = tuple[str, str]
 # Quantities of both classic gaits: attribute of ``GaitResults``, words, digits.
@@ -60,6 +65,21 @@ SWEEP_COLUMNS = (
     ("gait", "impact_friction", "at impact", 2),
     ("gait", "torque_cost", "∫ ‖u‖² dt / m [N² m s]", 0),
     ("gait", "cost_of_transport", "cost of transport", 3),
+)
+# What is drawn over speed: title, unit, and words for keys of a gait.
+SPEED_PLOTS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    (
+        "Cost of transport",
+        "",
+        {"cost_of_transport": "work of torques over weight and way"},
+    ),
+    (
+        "Friction needed",
+        "",
+        {"friction": "swing phase", "impact_friction": "impact"},
+    ),
+    ("Step length", "m", {"step_length_m": "from foot to foot"}),
+    ("Largest torque", "Nm", {"largest_torque_nm": "of either actuator"}),
 )
 ASSUMPTIONS = (
     "Scuffing is ignored: a leg without a knee cannot pass the other without touching "
@@ -205,8 +225,8 @@ def _about_basin(basin: Basin) -> Iterator[str]:
     count = basin.steps.size
     yield (
         f"{round(basin.fraction * count)} of {count} starts, "
-        f"{100 * basin.fraction:.0f} %, walk {basin.asked} steps; the grid ends where "
-        "it ends, the basin may not."
+        f"{100 * basin.fraction:.0f} %, walk {basin.asked} steps; the basin may go on "
+        "beyond the grid."
     )
     yield (
         "A start is the state of the gait after its impact, the ring, with all rates "
@@ -304,6 +324,7 @@ def sweep_report(
         element("h1", text(results["title"])),
         element("p", text(results["sentence"]), class_="sentence"),
         section("Speeds", table(head, rows)),
+        section("Over speed", plots(*_speed_plots(results["gaits"]))),
         section(
             "A step of each",
             plots(
@@ -318,6 +339,22 @@ def sweep_report(
         section("Reproduce", how_to_reproduce(results, reproduce)),
         style=resource("gait.css"),
     )
+
+
+def _speed_plots(gaits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield quantities of gaits over their speed, sorted by it."""
+    steps = sorted((gait["gait"] for gait in gaits), key=lambda g: g["speed_mps"])
+    speeds = np.array([step["speed_mps"] for step in steps])
+    for title, unit, keys in SPEED_PLOTS:
+        lines = [
+            Series(
+                words,
+                np.array([step[key] for step in steps], dtype=np.float64),
+                colour,
+            )
+            for (key, words), colour in zip(keys.items(), LINES, strict=False)
+        ]
+        yield speed_plot(title, unit, speeds, lines)
 
 
 def _number(value: float | None, digits: int) -> str:
