@@ -305,6 +305,7 @@ class ThreeLink(WalkerOptions):
         from dataclasses import asdict
 
         from equipoise.planar.classic import classic
+        from equipoise.show.pages.planar_report import classic_notes
 
         began = time.perf_counter()
         with progress(None, "three-link, classic gaits"):
@@ -323,7 +324,7 @@ class ThreeLink(WalkerOptions):
                     "zero_dynamics": asdict(gait.zero_dynamics),
                     "output_error_rad": gait.output_error.tolist(),
                     "output_rate_error_radps": gait.output_rate_error.tolist(),
-                    "note": gait.note,
+                    "notes": classic_notes(gait),
                 }
                 for gait in gaits
             },

@@ -84,7 +84,11 @@ def sweep_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
 
 def classic_lines(gaits: Sequence[ClassicGait]) -> Iterator[Table | str]:
     """Yield the classic gaits, each as a table and why its columns differ."""
-    from equipoise.show.pages.planar_report import CLASSIC_HEAD, classic_rows
+    from equipoise.show.pages.planar_report import (
+        CLASSIC_HEAD,
+        classic_notes,
+        classic_rows,
+    )
 
     numbers = CLASSIC_HEAD[1:]
     for gait in gaits:
@@ -92,4 +96,4 @@ def classic_lines(gaits: Sequence[ClassicGait]) -> Iterator[Table | str]:
         for row in classic_rows(gait):
             table.add_row(*row)
         yield table
-        yield f"note: {gait.note}"
+        yield from (f"note: {words}" for words in classic_notes(gait))

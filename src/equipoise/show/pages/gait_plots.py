@@ -88,23 +88,29 @@ def step_figures(gait: PlanarGait, step: Step) -> str:
     return figure(title, "m", "".join(parts), size, legend)
 
 
-def phase_portraits(walk: Walk | None, periodic: Step) -> list[str]:
+def phase_portraits(
+    walk: Walk | None, periodic: Step, ideal: Array | None = None
+) -> list[str]:
     """Return rate over angle of both legs and the torso, a drawing each."""
-    return [phase_portrait(i, walk, periodic) for i in range(3)]
+    return [phase_portrait(i, walk, periodic, ideal) for i in range(3)]
 
 
-def phase_portrait(which: int, walk: Walk | None, periodic: Step) -> str:
+def phase_portrait(
+    which: int, walk: Walk | None, periodic: Step, ideal: Array | None = None
+) -> str:
     """Return the rate over the angle of a leg or the torso.
 
     Args:
         which: 0 for the stance leg, 1 for the swing leg, 2 for the torso.
         walk: All steps, if there are any.
         periodic: The step that the walk converges to.
+        ideal: States of the zero dynamics' periodic step, to compare, shape (n, 6).
     """
     columns = [which, which + 3]
     orbit = periodic.state[:, columns]
     steps = [step.state[:, columns] for step in walk.steps] if walk else []
-    across, up = _axes(np.concatenate([orbit, *steps]))
+    beside = [] if ideal is None else [ideal[:, columns]]
+    across, up = _axes(np.concatenate([orbit, *steps, *beside]))
     parts = [grid(across, up, f"{ANGLES[which]} [rad]")]
     jump = np.stack([orbit[-1], periodic.after[columns]])
     parts.append(stroke(placed(jump, across, up), "line c1 dashed"))
@@ -112,8 +118,11 @@ def phase_portrait(which: int, walk: Walk | None, periodic: Step) -> str:
         element("path", d=path(placed(points, across, up)), class_="line c0 thin")
         for points in steps
     ]
+    parts += [stroke(placed(points, across, up), "line c2") for points in beside]
     parts.append(stroke(placed(orbit, across, up), "line c1"))
     legend = [sample("impact", "c1 dashed"), sample("periodic step", "c1")]
+    if beside:
+        legend = [sample("zero dynamics", "c2"), *legend]
     if steps:
         parts.append(ring(placed(steps[0][:1], across, up)[0], DOT, "dot c0"))
         legend.insert(0, sample("walk (dot: start)", "c0"))

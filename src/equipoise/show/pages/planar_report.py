@@ -9,6 +9,7 @@ import numpy as np
 
 from equipoise.planar.classic import ClassicGait
 from equipoise.planar.gait import PlanarGait
+from equipoise.planar.gait_summary import step_summary
 from equipoise.planar.hybrid import Walk
 from equipoise.planar.poincare import Basin
 from equipoise.show.charts.chart import Series
@@ -265,6 +266,16 @@ def classic_rows(gait: ClassicGait) -> list[tuple[str, ...]]:
     return rows
 
 
+def classic_notes(gait: ClassicGait) -> list[str]:
+    """Return what is to be said of a classic gait, a sentence each."""
+    depth = step_summary(gait.gait, gait.gait.poincare.step)["scuffing_m"]
+    return [
+        gait.note,
+        f"The swing foot passes up to {value_with_unit(depth, 'm')} below the ground, "
+        "which is ignored.",
+    ]
+
+
 def classic_report(
     gaits: Sequence[ClassicGait], results: Mapping[str, Any], reproduce: str
 ) -> str:
@@ -272,11 +283,12 @@ def classic_report(
     parts = []
     for found in gaits:
         name, step = found.name.replace("-", " "), found.gait.poincare.step
+        zero = found.gait.zero_dynamics
         rows = [[text(cell) for cell in row] for row in classic_rows(found)]
         parts.append(
             section(
                 f"{name.capitalize()}, by the full model and by the zero dynamics",
-                element("p", text(found.note)),
+                listing(classic_notes(found)),
                 table(CLASSIC_HEAD, rows),
             )
         )
@@ -286,12 +298,13 @@ def classic_report(
                 plots(
                     step_figures(found.gait, step),
                     poincare_plot(found.gait, None),
-                    *phase_portraits(None, step),
+                    *phase_portraits(None, step, zero.orbit.state),
                     eigenvalue_plot(found.gait.poincare.eigenvalues.tolist()),
                 ),
-                _step_charts(found.gait),
             )
         )
+        over_time = _step_charts(found.gait)
+        parts.append(section(f"{name.capitalize()}: the step over time", over_time))
     return page(
         results["title"],
         element("h1", text(results["title"])),
