@@ -344,6 +344,8 @@ class ThreeLink(WalkerOptions):
         return {
             "verb": "three-link",
             "robot": robot,
+            "seed": None,
+            "dt_s": None,
             "wall_s": seconds,
             "versions": versions(),
             "command": command_line(),

@@ -54,6 +54,8 @@ CLASSIC_ROWS = (
     ("largest_torque", "largest torque [Nm]", 1),
     ("friction", "friction needed in the swing phase", 3),
 )
+# Less of the leg's length below the ground is not worth a word.
+LEAST_SCUFFING = 1e-4
 CLASSIC_HEAD = ("", "full model", "zero dynamics", "difference")
 # Columns of a sweep: group and key of a summary, words, digits.
 SWEEP_COLUMNS = (
@@ -269,11 +271,10 @@ def classic_rows(gait: ClassicGait) -> list[tuple[str, ...]]:
 def classic_notes(gait: ClassicGait) -> list[str]:
     """Return what is to be said of a classic gait, a sentence each."""
     depth = step_summary(gait.gait, gait.gait.poincare.step)["scuffing_m"]
-    return [
-        gait.note,
-        f"The swing foot passes up to {value_with_unit(depth, 'm')} below the ground, "
-        "which is ignored.",
-    ]
+    if depth < LEAST_SCUFFING * gait.gait.model.parameters.leg_length:
+        return [gait.note]
+    words = f"The swing foot passes up to {value_with_unit(depth, 'm')} below the "
+    return [gait.note, f"{words}ground, which is ignored."]
 
 
 def classic_report(
