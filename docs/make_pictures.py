@@ -55,6 +55,9 @@ def main() -> None:
         measure("g1", "table.csv")
         run("identify", robot("g1"), "table.csv", "--table", "--out", "found",
             "--mass-std", "0.15")  # fmt: skip
+        run("three-link", "--speed", "0.8", "--perturb", "-0.1", "--steps", "6",
+            "--out", "three")  # fmt: skip
+        shutil.copy("three/walk.gif", HERE / "three_link.gif")
         films()
         plots()
         pages()
@@ -132,6 +135,11 @@ def pages() -> None:
         moved = page.get_by_role("heading", name="How the centre of mass moved")
         moved.evaluate("e => e.scrollIntoView()")
         photograph(page, "identified.png")
+        page.set_viewport_size({"width": 1280, "height": 1080})
+        page.goto(Path("three/report.html").absolute().as_uri())
+        step = page.get_by_role("heading", name="A step", exact=True)
+        step.evaluate("e => e.scrollIntoView()")
+        photograph(page, "three_link.png")
         page.set_viewport_size({"width": 1280, "height": 800})
         with viewer("g1") as url:
             page.goto(url)

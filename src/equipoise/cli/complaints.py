@@ -41,6 +41,14 @@ def plain_complaint(
             lambda m: f"{m[1]} '{m[4]}': {NUMBERS[m[2] or m[3]]} is needed",
         ),
         (
+            r"Error parsing (\S+): .*?did not match expected argument count (\d+)",
+            lambda m: f"{m[1]} needs {_count(int(m[2]))}",
+        ),
+        (
+            r"Error parsing (\S+): .*?Could not parse arguments \[(.*?)\] into tuple",
+            lambda m: f"{m[1]} {m[2].replace(', ', ' ')}: numbers are needed",
+        ),
+        (
             r"invalid choice '(.*?)' for argument '([^']+)'\. Expected one of "
             r"\((.*?)\)",
             lambda m: f"{m[2]} '{m[1]}': the choices are {_choices(m[3])}",

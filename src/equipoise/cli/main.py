@@ -28,6 +28,7 @@ from equipoise.cli.pose import Pose
 from equipoise.cli.poses import Poses
 from equipoise.cli.push import Push
 from equipoise.cli.reach import Reach
+from equipoise.cli.three_link import ThreeLink
 from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
 from equipoise.cli.view import View
@@ -82,6 +83,7 @@ Verb = (
     | Annotated[Poses, tyro.conf.subcommand("poses")]
     | Annotated[Pose, tyro.conf.subcommand("pose")]
     | Annotated[Certify, tyro.conf.subcommand("certify")]
+    | Annotated[ThreeLink, tyro.conf.subcommand("three-link")]
 )
 AnyVerb = (
     Robots
@@ -103,6 +105,7 @@ AnyVerb = (
     | Poses
     | Pose
     | Certify
+    | ThreeLink
 )
 
 

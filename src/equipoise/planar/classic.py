@@ -86,7 +86,9 @@ class ClassicGait:
         """Why the two results differ, in a sentence."""
         if self.gait.zero_dynamics.invariant:
             return "The outputs are invariant under impact: both ways agree."
-        y, dy = self.output_error, self.output_rate_error
+        # adding zero takes the sign from a minus zero
+        y = np.round(self.output_error, 3) + 0.0
+        dy = np.round(self.output_rate_error, 2) + 0.0
         return (
             "The outputs are not invariant under impact: it leaves "
             f"y = ({y[0]:.3f}, {y[1]:.3f}) rad and "

@@ -110,37 +110,65 @@ class Equations:
     def _D_inverse(self) -> sp.Matrix:
         return self.D.adjugate() / self.D.det(method="berkowitz")
 
+    def lines(self) -> list[tuple[int | None, str, sp.Basic]]:
+        """Return what was derived, line by line.
+
+        Returns:
+            Of each line the number of its equation in [ThreeLink], None if it has none
+            there, the left side as LaTeX, and the right side.
+        """
+        q = r"\boldsymbol{q}"
+        lines: list[tuple[int | None, str, sp.Basic]] = [
+            (None, q, sp.Matrix(self.coordinates)),
+            (1, r"\Theta", self.angles),
+        ]
+        for i, (name, point) in enumerate(self.points.items()):
+            lines.append((2 + i, rf"\boldsymbol{{P}}_{{{name}}}", point))
+        lines.append((7, r"\boldsymbol{P}_{cm}", self.com))
+        numbers = {"m_h": 8, "m_t": 9, "m_1": 10, "m_2": 11}
+        for name, velocity in self.velocities.items():
+            number = numbers.get(name)
+            lines.append((number, rf"\boldsymbol{{v}}_{{{name}}}", velocity))
+        return [
+            *lines,
+            (12, r"\boldsymbol{v}_{cm}", self.com_velocity),
+            (13, "K", self.kinetic),
+            (14, "V", self.potential),
+            (15, r"\mathcal{L}", self.lagrangian),
+            (None, f"D({q})", self.D),
+            (20, rf"C({q}, \dot{{{q}}})", self.C),
+            (None, f"G({q})", self.G),
+            (None, "B", self.B),
+        ]
+
     def latex(self) -> str:
-        """Return the whole derivation as LaTeX, one equation after the other.
+        """Return the whole derivation as LaTeX, with the numbers of [ThreeLink].
 
         f and g are printed with D⁻¹ not written out, as Eq. (18) and (19) are.
         """
         q = r"\boldsymbol{q}"
-        lines = [(q, sp.Matrix(self.coordinates)), (r"\Theta", self.angles)]
-        for name, point in self.points.items():
-            lines.append((rf"\boldsymbol{{P}}_{{{name}}}", point))
-        lines.append((r"\boldsymbol{P}_{cm}", self.com))
-        for name, velocity in self.velocities.items():
-            lines.append((rf"\boldsymbol{{v}}_{{{name}}}", velocity))
-        lines.append((r"\boldsymbol{v}_{cm}", self.com_velocity))
-        lines += [
-            ("K", self.kinetic),
-            ("V", self.potential),
-            (r"\mathcal{L}", self.lagrangian),
-            (f"D({q})", self.D),
-            (rf"C({q}, \dot{{{q}}})", self.C),
-            (f"G({q})", self.G),
-            ("B", self.B),
+        text = [
+            (number, f"{name} &= {sp.latex(value)}")
+            for number, name, value in self.lines()
         ]
-        text = [f"{name} &= {sp.latex(value)}" for name, value in lines]
-        drift = rf"D^{{-1}}(-C\,\dot{{{q}}} - G)"
+        rate = rf"\dot{{{q}}}"
+        drift = rf"D^{{-1}}(-C\,{rate} - G"
         text += [
-            rf"D\,\ddot{{{q}}} + C\,\dot{{{q}}} + G &= B\,\boldsymbol{{u}}",
-            rf"f(x) &= \begin{{bmatrix}} \dot{{{q}}} \\ {drift} \end{{bmatrix}}",
-            r"g(x) &= \begin{bmatrix} 0 \\ D^{-1} B \end{bmatrix}",
+            (16, rf"D\,\ddot{{{q}}} + C\,{rate} + G &= B\,\boldsymbol{{u}}"),
+            (17, r"\dot{x} &= " + _stack(rate, drift + r" + B\,\boldsymbol{u})")),
+            (None, r"\dot{x} &= f(x) + g(x)\,\boldsymbol{u}"),
+            (18, "f(x) &= " + _stack(rate, f"{drift})")),
+            (19, "g(x) &= " + _stack("0", "D^{-1} B")),
         ]
-        rows = " \\\\\n".join(text)
+        rows = " \\\\\n".join(
+            line + (r" \notag" if number is None else rf" \tag{{{number}}}")
+            for number, line in text
+        )
         return f"\\begin{{align}}\n{rows}\n\\end{{align}}"
+
+
+def _stack(upper: str, lower: str) -> str:
+    return rf"\begin{{bmatrix}} {upper} \\ {lower} \end{{bmatrix}}"
 
 
 @cache

@@ -343,7 +343,7 @@ def _draw(axes: Axes, chart: Chart) -> None:
     axes.set_ylim(middle - half, middle + half)
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
     axes.set_title(_plain(chart.title, LONGEST_TITLE))
-    axes.set_ylabel(f"[{chart.unit}]")
+    axes.set_ylabel(f"[{chart.unit}]" if chart.unit else "")
 
 
 def _legend(drawn: Figure, axes: Axes, entries: Sequence[tuple[Artist, str]]) -> None:

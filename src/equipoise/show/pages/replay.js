@@ -2,7 +2,6 @@
 
 const TYPES = { uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 const COLOURS = ["paper", "ink", "c0", "c1", "c2", "c3", "c4", "c5"];
-const clamped = (value, low, high) => Math.min(Math.max(value, low), high);
 
 async function inflated(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -166,29 +165,20 @@ class Orbit {
 }
 
 /** The controls under the canvas, the keys, the pointer, and the plots' cursors. */
-class Player {
+class Player extends Playback {
   constructor(root, run) {
-    this.find = (selector) => root.querySelector(selector);
-    Object.assign(this, { root, run, canvas: this.find("canvas"), scrub: this.find(".scrub") });
-    this.begin = run.time[0];
-    this.end = run.time[run.frames - 1];
-    Object.assign(this, { time: this.begin, playing: false, orbit: new Orbit(run.height), pointers: new Map() });
-    this.plots = [...document.querySelectorAll("svg[data-begin]")].map((svg) => new Plot(svg, (time) => this.seek(time)));
+    super(root, run.time, root.querySelector("canvas"));
+    Object.assign(this, { run, canvas: this.picture, orbit: new Orbit(run.height), pointers: new Map() });
     this.view = new View(this.canvas, run);
     this.readColours();
     this.listen();
     this.listenToPointer();
-    Object.assign(this.scrub, { min: this.begin, max: this.end, disabled: run.frames < 2 });
-    this.find(".play").disabled = run.frames < 2;
     this.seek(this.begin);
   }
 
   listen() {
-    this.find(".play").addEventListener("click", () => this.play(!this.playing));
-    this.scrub.addEventListener("input", () => this.seek(Number(this.scrub.value)));
     for (const box of this.root.querySelectorAll("[type=checkbox]")) box.addEventListener("change", () => this.optionChanged(box));
     for (const button of this.root.querySelectorAll("[data-view]")) button.addEventListener("click", () => this.look(button.dataset.view));
-    this.root.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.refresh()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.readColours());
     this.canvas.addEventListener("webglcontextlost", () => giveUp(this.root, "The graphics card gave up; load the page again."));
@@ -214,20 +204,7 @@ class Player {
   }
 
   key(event) {
-    const onCanvas = event.target === this.canvas, step = (this.end - this.begin) / Math.max(this.run.frames - 1, 1);
-    const actions = {
-      " ": () => this.play(!this.playing),
-      ArrowLeft: () => this.seek(this.time - step * (event.shiftKey ? 10 : 1)),
-      ArrowRight: () => this.seek(this.time + step * (event.shiftKey ? 10 : 1)),
-      Home: () => this.seek(this.begin),
-      End: () => this.seek(this.end),
-      "+": () => this.zoomBy(1.15),
-      "-": () => this.zoomBy(1 / 1.15),
-    };
-    const wanted = onCanvas || (event.target === this.scrub && event.key === " ");
-    if (!wanted || event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
-    actions[event.key]();
-    event.preventDefault();
+    super.key(event, { "+": () => this.zoomBy(1.15), "-": () => this.zoomBy(1 / 1.15) });
   }
 
   zoomBy(factor) {
@@ -271,75 +248,16 @@ class Player {
     this.refresh();
   }
 
-  play(on) {
-    if (on && this.time >= this.end) this.time = this.begin;
-    this.playing = on && this.run.frames > 1;
-    this.last = null;
-    this.find(".play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
-    this.root.classList.toggle("playing", this.playing);
-    this.refresh();
-  }
-
-  seek(time) {
-    this.time = clamped(time, this.begin, this.end);
-    this.last = null;
-    this.refresh();
-  }
-
-  /** Ask for one picture; several wishes before it are one. */
-  refresh() {
-    this.wanted ??= requestAnimationFrame((now) => {
-      this.wanted = null;
-      if (this.playing) this.advance(now);
-      this.show();
-      if (this.playing) this.refresh();
-    });
-  }
-
-  advance(now) {
-    const passed = this.last === null ? 0 : (now - this.last) / 1000;
-    this.last = now;
-    this.time = Math.min(this.time + Math.min(passed, 0.25) * Number(this.find(".speed").value), this.end);
-    if (this.time >= this.end) this.play(false);
-  }
-
   place() {
     const focus = this.stayed ?? this.run.middleAt(this.time);
     return this.orbit.place(focus, this.canvas.clientWidth / Math.max(this.canvas.clientHeight, 1));
   }
 
   show() {
-    const words = `${this.time.toFixed(2)} s`, chosen = (name) => this.find(`[name=${name}]`).checked;
-    this.scrub.value = this.time;
-    this.scrub.setAttribute("aria-valuetext", words);
-    this.find(".clock").textContent = `${words} of ${this.end.toFixed(2)} s`;
-    for (const plot of this.plots) plot.mark(this.time);
+    const chosen = (name) => this.find(`[name=${name}]`).checked;
+    super.show();
     this.view.resize();
     this.view.draw(this.run.moment(this.time), this.place(), { forces: chosen("forces"), paths: chosen("paths"), xray: chosen("xray") }, this.colours);
-  }
-}
-
-/** A plot over time: its cursor follows the replay, and the pointer seeks in it. */
-class Plot {
-  constructor(svg, seek) {
-    Object.assign(this, { svg, cursor: svg.querySelector(".cursor") });
-    [this.begin, this.end, this.left, this.right] = ["begin", "end", "left", "right"].map((name) => Number(svg.dataset[name]));
-    const seekHere = (event) => seek(this.timeAt(event.clientX));
-    svg.addEventListener("click", seekHere);
-    svg.addEventListener("pointermove", (event) => event.buttons & 1 && seekHere(event));
-    svg.classList.add("seekable");
-  }
-
-  timeAt(clientX) {
-    const { left, width } = this.svg.getBoundingClientRect();
-    const x = ((clientX - left) / width) * this.svg.viewBox.baseVal.width;
-    return this.begin + ((x - this.left) / (this.right - this.left)) * (this.end - this.begin);
-  }
-
-  mark(time) {
-    const x = ((time - this.begin) / (this.end - this.begin)) * (this.right - this.left);
-    this.cursor?.setAttribute("transform", `translate(${x.toFixed(1)} 0)`);
-    this.cursor?.setAttribute("visibility", x >= -0.05 && x <= this.right - this.left + 0.05 ? "visible" : "hidden");
   }
 }
 

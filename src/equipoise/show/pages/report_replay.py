@@ -42,7 +42,7 @@ from equipoise.show.palette import (
 from equipoise.show.space.scene import Moment, RunScene, nearest_rows
 from equipoise.show.space.solids import box, pose_matrix
 
-SCRIPTS = ("replay_gl.js", "replay_view.js", "replay.js")
+SCRIPTS = ("playback.js", "replay_gl.js", "replay_view.js", "replay.js")
 # The eye wants no more [Hz]; long runs get less, to stay small.
 FASTEST, MOST_FRAMES = 50.0, 1200
 LARGEST_16 = 32767
@@ -68,6 +68,7 @@ def replay(run: Run) -> str:
     return Template(resource("replay.html")).substitute(
         label=text(f"Replay of {run.robot.name} in three dimensions"),
         legend="".join(samples),
+        controls=resource("playback.html"),
         data=base64.b64encode(content).decode("ascii"),
     )
 
