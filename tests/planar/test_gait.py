@@ -82,11 +82,14 @@ def test_impossible_speeds_are_refused(speed: float, message: str) -> None:
 
 
 def test_what_was_reached_is_said() -> None:
-    """A torque limit that no gait keeps, and curves that cannot be closed."""
+    """Torques that no gait keeps to, a torso too light to walk with, bad limits."""
     with pytest.raises(EquipoiseError, match=r"no gait at 0.8 m/s .* nor at 0.89"):
         find_gait(
             ThreeLinkParameters.named("seed"), 0.8, GaitLimits(torque=0.1), degree=4
         )
+    light = ThreeLinkParameters(1.0, 0.1, 5.0, 15.0, 0.1)
+    with pytest.raises(EquipoiseError, match="does not walk with any step and lean"):
+        find_gait(light, 0.8)
     with pytest.raises(EquipoiseError, match="friction is positive, not -1"):
         GaitLimits(friction=-1.0)
     with pytest.raises(EquipoiseError, match="between 0 and 1, not at 1"):

@@ -35,7 +35,7 @@ from equipoise.planar.zero_dynamics import ZeroDynamics
 # Time scale ε of the outputs of a gait that was found, in periods √(r/g) of the leg.
 OUTPUT_PERIODS = 0.15
 # The smallest change of speed that is tried on the way to one, in units of √(g r).
-SMALLEST_STRIDE = 0.02
+SMALLEST_STRIDE = 0.015
 # Of lacking margins while a gait is searched, beside the logarithm of its cost.
 PRICES = (30.0, 1000.0)
 # What margins may lack between the nodes at which they are kept.
@@ -241,10 +241,14 @@ class _Search:
             solved = self.solve(free, aim)
             if solved is not None:
                 return solved, aim
+        if not tried:
+            raise PlanarModelError(
+                f"no gait at {speed:g} m/s: this biped does not walk with any step and "
+                "lean that the search begins with"
+            )
         others = ", ".join(f"{aim:.2f}" for _, aim in tried)
         raise PlanarModelError(
-            f"no gait at {speed:g} m/s within the limits"
-            + (f", nor at {others} m/s" if others else ": nothing walks")
+            f"no gait at {speed:g} m/s within the limits, nor at {others} m/s"
         )
 
     def near(self, speed: float) -> list[Array]:
@@ -280,6 +284,8 @@ class _Search:
         if reached == speed:
             return free
         solved = self.solve(free, speed)
+        if solved is None:
+            solved = self.best(self.near(speed), speed)
         stride = (speed - reached) / 2.0
         while solved is None:
             if abs(stride) < SMALLEST_STRIDE * self.unit_speed:
@@ -321,20 +327,21 @@ class _Search:
         point = np.append(free, lack)
         for price in PRICES:
             try:
-                result = minimize(
-                    lambda x, price: math.log(at(x).cost) + price * x[-1],
-                    point,
-                    args=(price,),
-                    method="SLSQP",
-                    bounds=bounds,
-                    constraints=[
-                        {"type": "eq", "fun": lambda x: at(x).speed / speed - 1.0},
-                        {"type": "ineq", "fun": lambda x: at(x).margins + x[-1]},
-                    ],
-                    options={"maxiter": 40, "ftol": 1e-7},
-                )
-            except (np.linalg.LinAlgError, FloatingPointError):
-                return None
+                with np.errstate(all="ignore"):
+                    result = minimize(
+                        lambda x, price: math.log(at(x).cost) + price * x[-1],
+                        point,
+                        args=(price,),
+                        method="SLSQP",
+                        bounds=bounds,
+                        constraints=[
+                            {"type": "eq", "fun": lambda x: at(x).speed / speed - 1.0},
+                            {"type": "ineq", "fun": lambda x: at(x).margins + x[-1]},
+                        ],
+                        options={"maxiter": 40, "ftol": 1e-7},
+                    )
+            except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+                return None  # it went where the equations are singular
             if not (result.success and np.isfinite(result.x).all()):
                 return None
             point = np.asarray(result.x, dtype=np.float64)

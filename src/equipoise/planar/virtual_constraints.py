@@ -359,18 +359,3 @@ class FeedbackLinearisation:
         if isinstance(torque, float):
             return min(max(torque, -self.torque_limit), self.torque_limit)
         return np.clip(torque, -self.torque_limit, self.torque_limit)
-
-
-def worst_decoupling(
-    model: ThreeLink, constraints: VirtualConstraints, start: float, end: float
-) -> float:
-    """Return the smallest inertia I that θ₁ moves, over that of a hanging total mass.
-
-    It is I / (M r²) on the constraints for θ₁ from start to end. The decoupling matrix
-    is singular where it is zero; a gait's has one sign all the way.
-    """
-    phase = np.linspace(start, end, 201)
-    rows = model.D(constraints.configuration(phase)).sum(axis=-2)
-    inertia = np.sum(rows * constraints.tangent(phase), axis=-1)
-    p = model.parameters
-    return float(inertia.min() / (p.total_mass * p.leg_length**2))
