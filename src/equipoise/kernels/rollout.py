@@ -139,7 +139,8 @@ class Rollout:
         self._ground = upload_ground(terrains, where, scalar, device)
         self._points = scene.points(points, self._blocks)
         self._contacts = contacts
-        self._surface = self._points.number.numpy()[:, SURFACE].copy()
+        # what points may touch while they are not masked
+        self._numbers = self._points.number.numpy().copy()
         self._surfaces = surfaces = len(points.block_body) + 1
         count = 1 if device.is_cuda else max(min(threads, self._blocks), 1)
         edges = [self._blocks * part // count for part in range(count + 1)]
@@ -252,11 +253,10 @@ class Rollout:
             masked: Which of them, shape (contacts,); the same for all robots.
         """
         off = np.tile(np.repeat(masked, self.program.schedule.robots), self._surfaces)
-        numbers = self._points.number.numpy()
-        numbers[:, SURFACE] = self._surface
-        numbers[: len(off), SURFACE][off] = NOTHING
-        if self._device.is_cuda:
-            self._points.number.assign(numbers)
+        numbers = self._numbers.copy()
+        if off.any():
+            numbers[np.flatnonzero(off), SURFACE] = NOTHING
+        self._points.number.assign(numbers)
 
     def set_command(self, command: Sequence[Any]) -> None:
         """Copy position, velocity and torque into the newest row of ``command``.
