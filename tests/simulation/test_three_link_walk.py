@@ -9,8 +9,8 @@ from equipoise.kinematics.com import com
 from equipoise.log.run import Run
 from equipoise.planar.parameters import PlanarModelError
 from equipoise.simulation.simulate import EngineName, make_engine
+from equipoise.simulation.three_link_blocks import planar_state, robot_state
 from equipoise.simulation.three_link_robot import left_out_inertia
-from equipoise.simulation.three_link_walk import planar_state, robot_state
 
 PARAMETERS = eq.ThreeLinkParameters(0.8, 0.35, 4.0, 12.0, 9.0, 9.7)
 
