@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,7 @@ def main() -> None:
         films()
         plots()
         pages()
+        lesson()
     for picture in sorted(HERE.iterdir()):
         print(f"{picture.stat().st_size // 1024:6d} kB  {picture.name}")
 
@@ -114,6 +116,16 @@ def plots() -> None:
     run("plot", "g1", "--what", "com,zmp", *size, *out("com.png"))
     run("plot", "g1", "--what", "sole,forces", *size, *out("forces.png"))
     run("plot", "g1", "--what", "ground", *size, *out("ground.png"))
+
+
+def lesson() -> None:
+    """Run the code of the lesson on the three-link biped, which draws its pictures."""
+    text = (HERE.parent / "three_link_lesson.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+    Path("lesson.py").write_text(code, encoding="utf-8")
+    subprocess.run([sys.executable, "lesson.py"], check=True, stdout=subprocess.DEVNULL)
+    for picture in Path().glob("lesson_*"):
+        shutil.copy(picture, HERE)
 
 
 def pages() -> None:

@@ -50,19 +50,34 @@ def test_citation_keys_resolve() -> None:
     assert not unknown, f"not in docs/references.md: {sorted(unknown)}"
 
 
-def test_the_page_on_controllers_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its Python runs from top to bottom, and prints what the page says it prints."""
-    page = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(python|text)\n(.*?)```", page, flags=re.DOTALL)
+# Pages that are read like notebooks: how often they print.
+PRINTED = {"controllers": 5, "three_link_lesson": 15}
+
+
+@pytest.mark.parametrize("page", PRINTED)
+def test_notebook_like_pages_run(
+    page: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Their Python runs from top to bottom, and prints what they say it prints."""
+    monkeypatch.chdir(tmp_path)  # for files that they write
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|text)\n(.*?)```", text, flags=re.DOTALL)
     names: dict[str, object] = {}
-    printed = 0
-    for kind, text in blocks[1:]:  # the first is a picture
+    printed, begun = 0, False
+    for kind, block in blocks:
         if kind == "python":
-            exec(compile(text, "controllers.md", "exec"), names)
-        else:
-            assert capsys.readouterr().out == text
+            exec(compile(block, f"{page}.md", "exec"), names)
+            begun = True
+        elif begun:  # text before any code is a picture
+            assert capsys.readouterr().out == block
             printed += 1
-    assert printed == 5
+    assert printed == PRINTED[page]
+    shown = set(re.findall(r"\(pictures/(lesson_[\w.]+)\)", text))
+    assert shown == {file.name for file in tmp_path.glob("lesson_*")}
+    assert all((ROOT / "docs" / "pictures" / name).is_file() for name in shown)
 
 
 def test_the_architecture_names_what_is_there() -> None:
@@ -139,4 +154,4 @@ def test_no_page_with_code_is_forgotten() -> None:
         for path in (ROOT / "docs").glob("*.md")
         if "```python" in path.read_text(encoding="utf-8")
     }
-    assert with_code == {*PAGES, "controllers"}
+    assert with_code == {*PAGES, *PRINTED}

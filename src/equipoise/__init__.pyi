@@ -56,6 +56,9 @@ from equipoise.simulation.push_map import push_map as push_map
 from equipoise.simulation.reach import reach as reach
 from equipoise.simulation.sensors import SensorSuite as SensorSuite
 from equipoise.simulation.simulate import simulate as simulate
+from equipoise.simulation.three_link_robot import parameters_of as parameters_of
+from equipoise.simulation.three_link_robot import three_link_robot as three_link_robot
+from equipoise.simulation.three_link_walk import replay_three_link as replay_three_link
 from equipoise.simulation.trials import drop as drop
 from equipoise.simulation.trials import stand as stand
 from equipoise.simulation.variation import Variation as Variation

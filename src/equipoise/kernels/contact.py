@@ -84,6 +84,8 @@ BLOCK_GROUP, BLOCK_LANE = range(2)
 CENTRE, HALF, YAW = range(3)
 
 GROUND = -1
+# A point that is masked touches nothing.
+NOTHING = -2
 
 
 @once
@@ -241,6 +243,9 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
         place = arm + get(raw, points.number[k, ROOT_GROUP], POSITION, root_lane, t)
         touch = Touch()
         against = points.number[k, SURFACE]
+        if against == NOTHING:
+            work[k, STATUS, t] = vec3(is_open, zero, zero)
+            return
         surface_velocity = vec3()
         if against == GROUND:
             touch = surface(ground, terrain, place)
@@ -386,7 +391,7 @@ def make_contact(scalar: Any, width: int) -> SimpleNamespace:
         points: Points, k: int, raw: wp.array3d[scalar], work: wp.array3d[vec3], t: int
     ) -> None:
         against = points.number[k, SURFACE]
-        if against == GROUND:
+        if against < 0:
             return
         bg = points.block_number[against, BLOCK_GROUP]
         if bg < 0 or work[k, STATUS, t][0] == is_open:

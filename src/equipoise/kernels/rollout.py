@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
+from numpy.typing import NDArray
 
 from equipoise.errors import ShapeError
 from equipoise.kernels.advance import ALL, MOTION, START
 from equipoise.kernels.bodies import FLOATING
-from equipoise.kernels.contact import WORK
+from equipoise.kernels.contact import NOTHING, SURFACE, WORK
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.lane_state import state_in_lanes
 from equipoise.kernels.lanes import make_lanes
@@ -138,7 +139,9 @@ class Rollout:
         self._ground = upload_ground(terrains, where, scalar, device)
         self._points = scene.points(points, self._blocks)
         self._contacts = contacts
-        surfaces = len(points.block_body) + 1
+        # what points may touch while they are not masked
+        self._numbers = self._points.number.numpy().copy()
+        self._surfaces = surfaces = len(points.block_body) + 1
         count = 1 if device.is_cuda else max(min(threads, self._blocks), 1)
         edges = [self._blocks * part // count for part in range(count + 1)]
         self._shares = []
@@ -242,6 +245,18 @@ class Rollout:
             values = array.numpy()
             values[:, which] = held[which] if number == 0 else 0.0
             array.assign(values)
+
+    def mask(self, masked: NDArray[np.bool_]) -> None:
+        """Let some of the robots' points touch nothing, until this is called again.
+
+        Args:
+            masked: Which of them, shape (contacts,); the same for all robots.
+        """
+        off = np.tile(np.repeat(masked, self.program.schedule.robots), self._surfaces)
+        numbers = self._numbers.copy()
+        if off.any():
+            numbers[np.flatnonzero(off), SURFACE] = NOTHING
+        self._points.number.assign(numbers)
 
     def set_command(self, command: Sequence[Any]) -> None:
         """Copy position, velocity and torque into the newest row of ``command``.

@@ -243,4 +243,4 @@ class ThreeLink:
         values = np.empty((*stack, len(entries)))
         for i, entry in enumerate(entries):
             values[..., i] = entry
-        return values.reshape(*stack, *shape)
+        return values.reshape((*stack, *shape))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
 from equipoise.control.blocks import Plant
@@ -72,6 +73,29 @@ class Engine(Plant, Protocol):
             every: How many steps lie between states; divides their number.
         """
         ...
+
+    def mask_contacts(self, masked: ArrayLike) -> None:
+        """Let contact points touch nothing, until this is called again or a reset.
+
+        Args:
+            masked: Whether each is masked, shape (nc,).
+        """
+        ...
+
+
+def check_mask(masked: ArrayLike, world: World) -> NDArray[np.bool_]:
+    """Return which contact points are masked, shape (nc,).
+
+    Raises:
+        ShapeError: If there is not one truth value for each contact point.
+    """
+    mask = np.asarray(masked, dtype=bool)
+    if mask.shape != (len(world.contacts),):
+        raise ShapeError(
+            f"a mask of contact points has the shape ({len(world.contacts)},), not "
+            f"{mask.shape}"
+        )
+    return mask
 
 
 def check_dt(dt: float) -> float:

@@ -16,9 +16,15 @@ from equipoise.control.signals import CheckedCommand, Command, State
 from equipoise.errors import ShapeError
 from equipoise.robot.formats.mujoco_state import from_mujoco, to_mujoco
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.engine import DivergedError, Trace, check_commands, check_dt
+from equipoise.simulation.engine import (
+    DivergedError,
+    Trace,
+    check_commands,
+    check_dt,
+    check_mask,
+)
 from equipoise.simulation.mujoco_drives import Delay, Drives
-from equipoise.simulation.mujoco_model import MujocoWorld, compile_world
+from equipoise.simulation.mujoco_model import FAR, MujocoWorld, compile_world
 from equipoise.simulation.world import Push, World
 
 # A world that moves faster than this [m/s or rad/s] has left all bounds.
@@ -87,6 +93,7 @@ class MujocoEngine:
         self._data.warning.number[:] = 1
         state = to_mujoco(robot.model, self._model, q, v)
         self._data.qpos[:], self._data.qvel[:] = state
+        self.mask_contacts(np.zeros(len(self.world.contacts), dtype=bool))
         self._steps_done = 0
         held = np.zeros((3, self._joints))
         held[0] = joint_positions(robot, q)
@@ -118,6 +125,20 @@ class MujocoEngine:
             raise self._diverged()
         self._state = self._reader.state(self._steps_done * self.dt, before, torque)
         return self._state
+
+    def mask_contacts(self, masked: ArrayLike) -> None:
+        """Let contact points touch nothing, until this is called again or a reset.
+
+        Args:
+            masked: Whether each is masked, shape (nc,).
+        """
+        off = np.append(check_mask(masked, self.world), False)
+        # -1, which is no contact point, takes the last
+        points = self._compiled.point_of_geom
+        model = self._model
+        either = off[points[model.pair_geom1]] | off[points[model.pair_geom2]]
+        # pairs are looked at when they are nearer than their margin
+        model.pair_margin[:] = np.where(either, -FAR, 0.0)
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

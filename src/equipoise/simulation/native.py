@@ -14,7 +14,13 @@ from equipoise.arrays import Array
 from equipoise.control.signals import NO_BOXES, CheckedCommand, Command, State
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.robot.joint_coordinates import joint_positions
-from equipoise.simulation.engine import DivergedError, Trace, check_commands, check_dt
+from equipoise.simulation.engine import (
+    DivergedError,
+    Trace,
+    check_commands,
+    check_dt,
+    check_mask,
+)
 from equipoise.simulation.on_device import (
     check_every,
     make_rollout,
@@ -111,6 +117,7 @@ class NativeEngine:
         whole_v = np.concatenate([v, np.zeros(6 * len(boxes))])
         held = joint_positions(robot, q)
         self._rollout.reset(whole_q[None], whole_v[None], held[None])
+        self._rollout.mask(np.zeros(len(world.contacts), dtype=bool))
         self._history = [
             np.tile(part, (self._delay, 1, 1))
             for part in (held, 0.0 * held, 0.0 * held)
@@ -162,6 +169,14 @@ class NativeEngine:
             boxes.copy() if self._has_boxes else NO_BOXES,
         )
         return self._state
+
+    def mask_contacts(self, masked: ArrayLike) -> None:
+        """Let contact points touch nothing, until this is called again or a reset.
+
+        Args:
+            masked: Whether each is masked, shape (nc,).
+        """
+        self._rollout.mask(check_mask(masked, self.world))
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.arrays import Array
-from equipoise.control.blocks import Controller, Estimator, OpenLoop, Reference
+from equipoise.control.blocks import Controller, Estimator, OpenLoop, Plant, Reference
 from equipoise.control.signals import State
 from equipoise.errors import EquipoiseError
 from equipoise.log.run import Run
@@ -65,7 +65,7 @@ def simulate(
     controller: Controller[Any] | None = None,
     sensors: SensorSuite | None = None,
     estimator: Estimator | None = None,
-    engine: EngineName | Engine = "native",
+    engine: EngineName | Plant = "native",
     dt: float = 1e-3,
     control_period: float | None = None,
     reference_period: float | None = None,
@@ -73,6 +73,7 @@ def simulate(
     record_period: float = RECORD_PERIOD,
     on_feet: bool = True,
     upright: ArrayLike | None = None,
+    until: Callable[[State], bool] | None = None,
     keep_failed: bool = False,
     assess: Callable[[Run, RunSummary], RunSummary] | None = None,
     progress: Callable[[float], None] | None = None,
@@ -102,6 +103,7 @@ def simulate(
         on_feet: Whether to refuse to begin with soles that do not touch the ground.
         upright: Configuration whose height and tilt a fall is measured against, shape
             (nq,); that at the start unless given.
+        until: Is shown the state whenever a block is asked; ends the run by True.
         keep_failed: Whether a controller that fails, or a simulation that diverges,
             ends the run instead of raising: the run until then is returned, the reason
             in ``summary["error"]`` and among its events.
@@ -155,7 +157,7 @@ def simulate(
         sensors=sensors,
         estimator=estimator,
     )
-    watch = _Watch(world, stood, progress)
+    watch = _Watch(world, stood, progress, until)
     failed: EquipoiseError | None = None
     try:
         loop.run(steps, watch)
@@ -191,14 +193,21 @@ class _Watch:
     """Looks now and then whether the robot lies, and stops the loop some time after."""
 
     def __init__(
-        self, world: World, upright: Array, progress: Callable[[float], None] | None
+        self,
+        world: World,
+        upright: Array,
+        progress: Callable[[float], None] | None,
+        until: Callable[[State], bool] | None,
     ) -> None:
         self._lies, self._progress = fall_test(world, upright), progress
+        self._until = until
         self._next_look = WATCH_PERIOD
         self._fell_at: float | None = None
 
     def __call__(self, state: State) -> bool:
         """Return whether it is time to stop."""
+        if self._until is not None and self._until(state):
+            return True
         if state.time < self._next_look:
             return False
         self._next_look = state.time + WATCH_PERIOD
