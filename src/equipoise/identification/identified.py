@@ -230,9 +230,14 @@ class Identified:
                 )
                 if is_so
             ]
+            doubt = ""
+            if held.moved and not held.com_confirmed:
+                doubt = ", but not its centres of mass"
+                if held.by_offsets:
+                    doubt += ", which may hold offsets of the sensors"
             return (
                 f"{name}: stretches that were left out confirm the identified file, "
-                f"{' and '.join(better)}: {what}."
+                f"{' and '.join(better)}{doubt}: {what}."
             )
         return f"{name}: not confirmed, keep the original: {self._doubt()} ({what})."
 
