@@ -16,6 +16,7 @@ LENGTH, PERIOD = 0.8, 2e-3
 
 @pytest.fixture(scope="module")
 def humanoid() -> eq.Robot:
+    """Return a robot with arms and shapes."""
     return eq.load("humanoid")
 
 
