@@ -14,7 +14,12 @@ from equipoise.arrays import Array, frozen_array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.estimate import Estimate
 from equipoise.identification.statics import PER_LINK, link_parameters, links_with_mass
-from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known, support_point
+from equipoise.robot.anatomy.geometry import (
+    link_shapes,
+    shape_is_known,
+    sphere_directions,
+    support_point,
+)
 from equipoise.robot.description import Link
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
@@ -104,15 +109,6 @@ def new_inertials(robot: Robot, values: Array) -> dict[str, Inertial]:
             old, link_parameters(values, len(old)), strict=True
         )
     }
-
-
-def sphere_directions(count: int) -> Array:
-    """Return unit vectors evenly over a sphere (a Fibonacci spiral), (count, 3)."""
-    at = np.arange(count) + 0.5
-    z = 1.0 - 2.0 * at / count
-    angle = np.pi * (1.0 + np.sqrt(5.0)) * at
-    ring = np.sqrt(1.0 - z**2)
-    return np.column_stack([ring * np.cos(angle), ring * np.sin(angle), z])
 
 
 def _bounds(robot: Robot, found: Estimate) -> tuple[Array, Array, list[str]]:

@@ -29,6 +29,7 @@ from equipoise.balance.whole_body.capture import (
     Capture,
     CaptureGains,
 )
+from equipoise.balance.whole_body.clearance import ArmClearance, ClearanceGains
 from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
@@ -86,6 +87,7 @@ class WholeBodyGains:
             back.
         foot: Numbers of the feet.
         capture: Numbers of capturing pushes.
+        clearance: Numbers of arms that keep clear.
     """
 
     dcm: float = 1.1
@@ -101,6 +103,7 @@ class WholeBodyGains:
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
     capture: CaptureGains = field(default_factory=CaptureGains)
+    clearance: ClearanceGains = field(default_factory=ClearanceGains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +201,7 @@ class WholeBodyController(Controller[State]):
             period,
             gains.capture,
         )
+        self._clearance = ArmClearance(robot, self.feet.length, period, gains.clearance)
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
         self.applied_forces: dict[str, Array] = {}
@@ -218,6 +222,7 @@ class WholeBodyController(Controller[State]):
             self.steps.reset()
         self._handover.reset()
         self.capture.reset()
+        self._clearance.reset()
         self._prepare()
         self._near = self._asked = self.solution = self._wanted_velocity = None
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
@@ -274,7 +279,7 @@ class WholeBodyController(Controller[State]):
             velocity,
             gains.limit_periods * self.period,
         )
-        own = (*self._own_tasks, *self.capture.tasks)
+        own = (*self._own_tasks, *self.capture.tasks, *self._clear_arms())
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
             return self._solve((*own, *feet), contacts, limits).acceleration
@@ -291,6 +296,14 @@ class WholeBodyController(Controller[State]):
         velocity = self.capture.told_velocity(velocity, found.acceleration[BASE_DOF:])
         position = dynamics.joint_positions + self.period * velocity
         return Command(position, velocity, found.torque)
+
+    def _clear_arms(self) -> tuple[Task, ...]:
+        """Return the task of arms that keep clear, while a push is recovered from."""
+        recovers = self.capture.alert > 0.0 or self.feet.hasty
+        if not (recovers and self._clearance.possible):
+            return ()
+        self._clearance.update(self.dynamics)
+        return (self._clearance,)
 
     def _prepare(self) -> None:
         """Compile, and lay out memory of all stances, before there is a hurry."""

@@ -8,7 +8,6 @@ free here is free, one that is not may be.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import coal
 import numpy as np
@@ -16,10 +15,7 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
-from equipoise.identification.consistency import sphere_directions
-from equipoise.robot.anatomy.geometry import link_shapes, shape_is_known
-from equipoise.robot.description import Shape
-from equipoise.robot.mesh import read_mesh
+from equipoise.robot.collision import collision_geometry, link_of
 from equipoise.robot.model import Robot
 
 # Joints stay away from their limits by this fraction of their range.
@@ -32,18 +28,9 @@ LEAST_MASS_FRACTION = 1e-3
 HELD_FRACTION = 0.7
 # Links nearer than this count as touching [m].
 CLEARANCE = 0.005
-# Corners of a hull are the points that are farthest along so many directions.
-HULL_DIRECTIONS = 200
-PIECE = 4096
 # Links that touch in more than this fraction of random postures do so by their shapes.
 MOSTLY, POSTURES = 0.5, 200
 GROUND = "the ground"
-PRIMITIVES = {
-    "box": coal.Box,
-    "sphere": coal.Sphere,
-    "cylinder": coal.Cylinder,
-    "capsule": coal.Capsule,
-}
 
 
 def joint_ranges(robot: Robot) -> Array:
@@ -159,18 +146,7 @@ def self_collision(robot: Robot, clearance: float = CLEARANCE) -> SelfCollision:
     Shapes nearer than the clearance [m] count as touching; where they are nearer in the
     standing posture, half of the distance there.
     """
-    geometry = pin.GeometryModel()
-    bare = []
-    for link in robot.description.links:
-        shapes = [shape for shape in link_shapes(link)[0] if shape_is_known(shape)]
-        if not shapes and link.inertial is not None:
-            bare.append(link.name)
-        for number, shape in enumerate(shapes):
-            frame = robot.model.frames[robot.model.getBodyId(link.name)]
-            pose = frame.placement * pin.SE3(np.array(shape.transform_shape_to_link))
-            name, body = f"{link.name}:{number}", int(frame.parentJoint)
-            placed = pin.GeometryObject(name, body, pose, _coal_shape(shape))
-            geometry.addGeometryObject(placed)
+    geometry, bare = collision_geometry(robot)
     notices = []
     if len(geometry.geometryObjects) == 0:
         notices = [
@@ -216,7 +192,7 @@ def _keep_pairs(robot: Robot, geometry: pin.GeometryModel) -> list[float]:
     pin.computeDistances(robot.model, robot.data, geometry, data, robot.standing)
     gaps = np.array([result.min_distance for result in data.distanceResults])
     pairs = [(pair.first, pair.second) for pair in geometry.collisionPairs]
-    named = [frozenset(_link_of(objects[at].name) for at in pair) for pair in pairs]
+    named = [frozenset(link_of(objects[at].name) for at in pair) for pair in pairs]
     always = (gaps <= 0.0) | _usually_touch(robot, geometry, data)
     touch = {names for names, meet in zip(named, always, strict=True) if meet}
     geometry.removeAllCollisionPairs()
@@ -239,56 +215,3 @@ def _usually_touch(
     ground = len(geometry.geometryObjects) - 1
     on_ground = [pair.second == ground for pair in geometry.collisionPairs]
     return np.asarray((count > MOSTLY * POSTURES) & ~np.array(on_ground, dtype=bool))
-
-
-def _coal_shape(shape: Shape) -> Any:
-    if shape.kind != "mesh":
-        return PRIMITIVES[shape.kind](*shape.size)
-    mesh = None if shape.mesh is None else read_mesh(shape.mesh)
-    points = np.zeros((0, 3)) if mesh is None else mesh.vertices
-    return _hull(np.asarray(points * np.array(shape.size), dtype=np.float64))
-
-
-def _hull(points: Array) -> Any:
-    """Return the convex hull of points, shape (k, 3).
-
-    It is that of the outermost points along directions 15° apart: 1 % of its radius
-    may be missing where it is round, which the clearance makes up for.
-    """
-    from scipy.spatial import ConvexHull, QhullError
-
-    corners = np.unique(points[_farthest(points)], axis=0)
-    try:
-        faces = ConvexHull(corners)
-    except (QhullError, ValueError):  # flat: a box around it is as good
-        middle, size = 0.5 * (points.max(0) + points.min(0)), np.ptp(points, axis=0)
-        signs = np.array(list(np.ndindex(2, 2, 2))) - 0.5
-        corners = middle + signs * np.maximum(size, CLEARANCE)
-        faces = ConvexHull(corners)
-    triangles = coal.StdVec_Triangle()
-    sides = corners[faces.simplices]
-    normals = np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0])
-    inward = np.einsum("fi,fi->f", normals, sides[:, 0] - corners.mean(axis=0)) < 0.0
-    ordered = np.where(inward[:, None], faces.simplices[:, ::-1], faces.simplices)
-    for a, b, c in ordered.tolist():
-        triangles.append(coal.Triangle(a, b, c))
-    vertices = coal.StdVec_Vec3s()
-    for corner in corners:
-        vertices.append(corner)
-    return coal.Convex(vertices, triangles)
-
-
-def _farthest(points: Array) -> NDArray[np.int64]:
-    """Return which points are farthest along directions spread over a sphere."""
-    single = sphere_directions(HULL_DIRECTIONS).astype(np.float32)
-    pieces = []
-    for first in range(0, len(points), PIECE):  # a piece fits into the cache
-        heights = single @ points[first : first + PIECE].T.astype(np.float32)
-        pieces.append(first + np.unique(np.argmax(heights, axis=1)))
-    kept = np.concatenate(pieces)
-    heights = single @ points[kept].T.astype(np.float32)
-    return np.asarray(kept[np.unique(np.argmax(heights, axis=1))])
-
-
-def _link_of(name: str) -> str:
-    return name.rpartition(":")[0]

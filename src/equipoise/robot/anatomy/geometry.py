@@ -252,3 +252,12 @@ def widest_corners(polygon: Array, most: int) -> list[int]:
         key=lambda keep: area(polygon[list(keep)]),
     )
     return list(best)
+
+
+def sphere_directions(count: int) -> Array:
+    """Return unit vectors evenly over a sphere (a Fibonacci spiral), (count, 3)."""
+    at = np.arange(count) + 0.5
+    z = 1.0 - 2.0 * at / count
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * at
+    ring = np.sqrt(1.0 - z**2)
+    return np.column_stack([ring * np.cos(angle), ring * np.sin(angle), z])

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import equipoise as eq
+from equipoise.balance.whole_body.clearance import ArmClearance
+from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.robot.collision import collision_geometry
+
+LENGTH, PERIOD = 0.8, 2e-3
+
+
+@pytest.fixture(scope="module")
+def humanoid() -> eq.Robot:
+    """Return a robot with arms and shapes."""
+    return eq.load("humanoid")
+
+
+def turned(robot: eq.Robot, **angles: float) -> np.ndarray:
+    """Return the standing posture with some joints turned."""
+    q = robot.standing.copy()
+    for name, angle in angles.items():
+        q[robot.model.joints[robot.joint_id(name)].idx_q] += angle
+    return q
+
+
+def distance(robot: eq.Robot, q: np.ndarray, *links: str) -> float:
+    """Return the distance of two links of one shape each."""
+    geometry, _ = collision_geometry(robot)
+    first, second = (geometry.getGeometryId(f"{link}:0") for link in links)
+    geometry.addCollisionPair(pin.CollisionPair(first, second))
+    data = pin.GeometryData(geometry)
+    pin.computeDistances(robot.model, robot.data, geometry, data, q)
+    return float(data.distanceResults[0].min_distance)
+
+
+def looked(task: ArmClearance, dynamics: Dynamics) -> ArmClearance:
+    """Return a task that has looked at all pairs, at some of them a tick."""
+    for _ in range(100):
+        task.update(dynamics)
+    return task
+
+
+def test_hanging_arms_are_left_alone(humanoid: eq.Robot) -> None:
+    """In the standing posture, at rest, nothing is asked for."""
+    dynamics = Dynamics(humanoid)
+    task = ArmClearance(humanoid, LENGTH, PERIOD)
+    assert task.possible
+    assert not looked(task, dynamics).root_weight.any()
+
+
+def test_an_arm_gives_way_to_a_thigh(humanoid: eq.Robot) -> None:
+    """Rows are the rate of the distance, of arms' joints alone, and take it away."""
+    q = turned(humanoid, left_hip_roll=0.2)
+    links = "left_thigh", "left_hand"
+    assert 0.0 < distance(humanoid, q, *links) < 0.03
+    dynamics = Dynamics(humanoid)
+    rng = np.random.default_rng(0)
+    v = 0.05 * rng.standard_normal(humanoid.nv)
+    task = looked(ArmClearance(humanoid, LENGTH, PERIOD), dynamics.update(q, v))
+    rows, goal = task.rows(dynamics)
+    arm = [humanoid.model.idx_vs[humanoid.joint_id(j)] for j in left_arm(humanoid)]
+    assert not np.delete(rows, arm, axis=1).any()
+    step = 1e-6
+    slope = []
+    for degree in arm:
+        turn = np.zeros(humanoid.nv)
+        turn[degree] = step
+        later = pin.integrate(humanoid.model, q, turn)
+        change = distance(humanoid, later, *links) - distance(humanoid, q, *links)
+        slope.append(change / step)
+    nearest = np.abs(rows[:, arm] - slope).max(axis=1).argmin()
+    assert rows[nearest, arm] == pytest.approx(slope, abs=1e-4)
+    assert task.root_weight[nearest] > 0.0
+    assert goal[nearest] > 0.0
+
+
+def left_arm(robot: eq.Robot) -> tuple[str, ...]:
+    """Return the joints of the left arm."""
+    return next(a for a in robot.arms.values() if a.side == "left").subtree_joints
+
+
+def test_what_comes_nearer_is_foreseen(humanoid: eq.Robot) -> None:
+    """A leg that moves out counts before it is near; one that moves in does not."""
+    dynamics, v = Dynamics(humanoid), np.zeros(humanoid.nv)
+    task = ArmClearance(humanoid, LENGTH, PERIOD)
+    hip = humanoid.model.idx_vs[humanoid.joint_id("left_hip_roll")]
+    v[hip] = 3.0
+    looked(task, dynamics.update(humanoid.standing, v))
+    assert task.root_weight.any()
+    looked(task, dynamics.update(humanoid.standing, -v))
+    assert not task.root_weight.any()
+
+
+def test_robots_without_arms_or_shapes() -> None:
+    """Where nothing could touch there is nothing to do."""
+    for name in ("itu-biped", "three-link"):
+        assert not ArmClearance(eq.load(name), LENGTH, PERIOD).possible
+
+
+def test_copies_look_for_themselves(humanoid: eq.Robot) -> None:
+    """A copy finds what the original does."""
+    q = turned(humanoid, left_hip_roll=0.2)
+    dynamics = Dynamics(humanoid).update(q, np.zeros(humanoid.nv))
+    task = ArmClearance(humanoid, LENGTH, PERIOD)
+    made = copy.deepcopy(task)
+    task, made = looked(task, dynamics), looked(made, dynamics)
+    assert task.root_weight.any()
+    np.testing.assert_array_equal(made.root_weight, task.root_weight)
