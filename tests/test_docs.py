@@ -16,21 +16,24 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.slow
 def test_site_builds_without_warnings(tmp_path: Path) -> None:
-    """The site builds with warnings as errors, API pages included."""
+    """The site builds with warnings as errors, API pages included; HTML is not written.
+
+    Pages are read and their references resolved, which is where warnings come from.
+    """
     source, site = tmp_path / "docs", tmp_path / "site"
     shutil.copytree(
         ROOT / "docs", source, ignore=shutil.ignore_patterns("generated", "_build")
     )
 
     build = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", source, site],
+        [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "dummy", source, site],
         capture_output=True,
         text=True,
     )
 
     assert build.returncode == 0, build.stderr
-    for page in ("index.html", "errata.html", "generated/equipoise.robot.html"):
-        assert (site / page).is_file(), f"{page} was not built"
+    for page in ("index", "errata", "generated/equipoise.robot"):
+        assert (site / ".doctrees" / f"{page}.doctree").is_file(), f"{page} was not read"
 
 
 def test_citation_keys_resolve() -> None:
