@@ -33,7 +33,9 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
 
     assert build.returncode == 0, build.stderr
     for page in ("index", "errata", "generated/equipoise.robot"):
-        assert (site / ".doctrees" / f"{page}.doctree").is_file(), f"{page} was not read"
+        assert (site / ".doctrees" / f"{page}.doctree").is_file(), (
+            f"{page} was not read"
+        )
 
 
 def test_citation_keys_resolve() -> None:
