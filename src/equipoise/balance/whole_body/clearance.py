@@ -25,7 +25,9 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
+from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.swing import degrees_of
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.robot.collision import collision_geometry
 from equipoise.robot.description import STANDARD_GRAVITY
@@ -89,7 +91,7 @@ class ArmClearance(Task):
         self._rate, self._ahead = gains.rate * unit, gains.ahead / unit
         self._unforeseen = gains.unforeseen * length * unit
         self._rarely, self._period = max(gains.rarely / unit / period, 1.0), period
-        self._geometry = _arm_pairs(robot)
+        self._geometry, gaps = _arm_pairs(robot)
         self._data = pin.GeometryData(self._geometry)
         objects = self._geometry.geometryObjects
         bodies = [
@@ -102,17 +104,9 @@ class ArmClearance(Task):
         self._signs = np.zeros((count, robot.nv))
         for row, (first, second) in zip(self._signs, bodies, strict=True):
             row[:] = moved[second] - moved[first]
-        arms = np.zeros(robot.nv)
-        for arm in robot.arms.values():
-            for name in arm.subtree_joints:
-                joint = robot.model.joints[robot.joint_id(name)]
-                arms[joint.idx_v : joint.idx_v + joint.nv] = 1.0
-        self._arms = arms
-        pin.computeDistances(
-            robot.model, robot.data, self._geometry, self._data, robot.standing
-        )
-        gaps = [result.min_distance for result in self._data.distanceResults]
-        self._wanted = np.minimum(gains.near * length, gains.standing * np.array(gaps))
+        self._arms = np.zeros(robot.nv)
+        self._arms[BASE_DOF:][degrees_of(robot, "arm")] = 1.0
+        self._wanted = np.minimum(gains.near * length, gains.standing * gaps)
         self.reset()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -189,15 +183,18 @@ class ArmClearance(Task):
         return measured[:, 0], measured[:, 1:]
 
 
-def _arm_pairs(robot: Robot) -> pin.GeometryModel:
-    """Return shapes of which one is an arm's, that could touch and do not standing."""
+def _arm_pairs(robot: Robot) -> tuple[pin.GeometryModel, Array]:
+    """Return pairs of which one is an arm's, that could touch and do not standing.
+
+    With them come their distances in the standing posture [m].
+    """
     arm_of = {
         int(robot.joint_id(name)): number
         for number, arm in enumerate(robot.arms.values())
         for name in arm.subtree_joints
     }
     if not arm_of:
-        return pin.GeometryModel()
+        return pin.GeometryModel(), np.zeros(0)
     geometry, _ = collision_geometry(robot)
     parents, pairs = robot.model.parents, []
     objects = list(geometry.geometryObjects)
@@ -210,10 +207,11 @@ def _arm_pairs(robot: Robot) -> pin.GeometryModel:
                 pairs.append((first, second))
     data = pin.GeometryData(geometry)
     pin.computeDistances(robot.model, robot.data, geometry, data, robot.standing)
-    for pair, result in zip(pairs, data.distanceResults, strict=True):
-        if result.min_distance <= 0.0:
+    gaps = [result.min_distance for result in data.distanceResults]
+    for pair, gap in zip(pairs, gaps, strict=True):
+        if gap <= 0.0:
             geometry.removeCollisionPair(pin.CollisionPair(*pair))
-    return geometry
+    return geometry, np.array([gap for gap in gaps if gap > 0.0])
 
 
 def _moved_by(robot: Robot, body: int) -> Array:
