@@ -51,8 +51,6 @@ from equipoise.simulation.contacts import Material as Material
 from equipoise.simulation.dance import dance as dance
 from equipoise.simulation.fleet import Fleet as Fleet
 from equipoise.simulation.push import push as push
-from equipoise.simulation.push_grid import PushGrid as PushGrid
-from equipoise.simulation.push_map import push_map as push_map
 from equipoise.simulation.reach import reach as reach
 from equipoise.simulation.sensors import SensorSuite as SensorSuite
 from equipoise.simulation.simulate import simulate as simulate
@@ -66,6 +64,8 @@ from equipoise.simulation.walk import walk as walk
 from equipoise.simulation.world import Push as Push
 from equipoise.simulation.world import World as World
 from equipoise.simulation.world import make_world as make_world
+from equipoise.study.push_grid import PushGrid as PushGrid
+from equipoise.study.push_map import push_map as push_map
 
 __version__: str
 __all__: list[str]

@@ -11,10 +11,15 @@ import pytest
 from said import Say, names_in
 
 import equipoise as eq
-from equipoise.simulation.push_grid import PushGrid
-from equipoise.simulation.push_map import identity, make_scene
-from equipoise.simulation.push_trial import PushOutcome, PushTrial, trial_row
-from equipoise.simulation.trial_store import TrialStore, store_beside
+from equipoise.simulation.push_trial import (
+    TRIAL_COLUMNS,
+    PushOutcome,
+    PushTrial,
+    trial_row,
+)
+from equipoise.study.push_grid import PushGrid
+from equipoise.study.push_map import identity, make_scene
+from equipoise.study.store import ResultStore, store_beside
 
 FILES = ["push_map.csv", "push_map.svg", "report.html", "summary.json", "trials.csv"]
 
@@ -29,6 +34,11 @@ def rows_of(file: Path) -> list[dict[str, str]]:
     """Return a CSV file's rows by its head."""
     with file.open(newline="") as stream:
         return list(csv.DictReader(stream))
+
+
+def kept_trials(out: Path, identity: dict[str, Any]) -> ResultStore:
+    """Return the store of a map that was interrupted."""
+    return ResultStore(store_beside(out), identity, TRIAL_COLUMNS)
 
 
 def test_a_map_of_one_push(push: Say, tmp_path: Path) -> None:
@@ -54,7 +64,7 @@ def test_a_map_goes_on_and_is_drawn(push: Say, tmp_path: Path) -> None:
     """Trials that were kept are not done again: here they are all there."""
     out, grid = tmp_path / "map", PushGrid(phases=8, impulse_most=0.4)
     scene = make_scene(eq.load("mahru-1"), grid)
-    with TrialStore(store_beside(out), identity(scene, grid)) as store:
+    with kept_trials(out, identity(scene, grid)) as store:
         for cell in grid.cells:
             for impulse in grid.impulses:
                 up = impulse < 0.25 or cell.direction_deg == 0.0
@@ -83,11 +93,11 @@ def test_trials_of_another_map_are_refused(push: Say, tmp_path: Path) -> None:
     """One line, status 2; they stay where they are."""
     out, grid = tmp_path / "map", PushGrid(phases=0)
     scene = make_scene(eq.load("humanoid"), grid)
-    with TrialStore(store_beside(out), identity(scene, grid)) as store:
+    with kept_trials(out, identity(scene, grid)) as store:
         store.append(trial_row(PushTrial(None, 0.0, 0.1, 0), PushOutcome(True)))
     said = push("humanoid", "--map", "--phases", "0", "--seeds", "2", "--out", out)
     assert said.status == 2
-    assert "holds trials that are not these: another seeds;" in said.err
+    assert "holds results of something else: another seeds;" in said.err
     assert len(said.err.splitlines()) == 1
     assert names_in(tmp_path) == [store_beside(out).name]
 

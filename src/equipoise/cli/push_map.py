@@ -26,7 +26,7 @@ from equipoise.cli.world_options import WorldOptions, asked_world, command_line
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from equipoise.simulation.push_grid import PushGrid
+    from equipoise.study.push_grid import PushGrid
 
 CELLS_NAME, TRIALS_NAME, PICTURE_NAME = "push_map.csv", "trials.csv", "push_map.svg"
 # A trial takes so long on one core [s], measured with `humanoid`; a map goes on where
@@ -95,8 +95,8 @@ def run_map(options: MapOptions, directions: int | None, link: str | None) -> in
     """
     from equipoise.log.folder import check_folder
     from equipoise.simulation.feedback import mode_for
-    from equipoise.simulation.push_map import cores, push_map
-    from equipoise.simulation.trial_store import store_beside
+    from equipoise.study.push_map import cores, push_map
+    from equipoise.study.store import remove_store, store_beside
 
     if options.out is None:
         raise EquipoiseError("--map needs --out DIR, the folder for the map")
@@ -130,7 +130,7 @@ def run_map(options: MapOptions, directions: int | None, link: str | None) -> in
         )
     results = {**done.as_dict(), **asked.results(options.seed)}
     _write(options, results, done.rows, title)
-    store.unlink(missing_ok=True)
+    remove_store(store)
     try:
         _print(results, asked.robot.warnings)
         print(f"written: {printable(str(options.out))}", flush=True)
@@ -141,7 +141,7 @@ def run_map(options: MapOptions, directions: int | None, link: str | None) -> in
 
 def _grid(options: MapOptions, directions: int | None) -> PushGrid:
     """Return the grid that is asked for; its own defaults for the rest."""
-    from equipoise.simulation.push_grid import PushGrid
+    from equipoise.study.push_grid import PushGrid
 
     asked = {
         "directions": directions,

@@ -69,6 +69,9 @@ class PushOutcome:
     error: str | None = None
 
 
+TRIAL_COLUMNS = (*PushTrial.__annotations__, *PushOutcome.__annotations__)
+
+
 def trial_row(trial: PushTrial, outcome: PushOutcome) -> dict[str, Any]:
     """Return a trial and its outcome as plain data."""
     return {**asdict(trial), **asdict(outcome)}

@@ -15,16 +15,17 @@ import pytest
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.simulation.push import theoretical_limit
-from equipoise.simulation.push_grid import Cell, PushGrid, survival, try_pushes
-from equipoise.simulation.push_map import assemble, identity, make_scene
 from equipoise.simulation.push_trial import (
     AFTER,
+    TRIAL_COLUMNS,
     PushOutcome,
     PushScene,
     PushTrial,
 )
-from equipoise.simulation.trial_store import TrialStore
-from equipoise.simulation.workers import WorkerError
+from equipoise.study.push_grid import Cell, PushGrid, survival, try_pushes
+from equipoise.study.push_map import assemble, identity, make_scene
+from equipoise.study.store import ResultStore
+from equipoise.study.workers import WorkerError
 
 Try = Callable[[PushTrial], PushOutcome]
 
@@ -153,24 +154,28 @@ def test_an_interrupted_map_goes_on(tmp_path: Path) -> None:
                 raise KeyboardInterrupt
             return weak(trial)
 
-        with pytest.raises(KeyboardInterrupt), TrialStore(path, {}) as store:
+        with (
+            pytest.raises(KeyboardInterrupt),
+            ResultStore(path, {}, TRIAL_COLUMNS) as store,
+        ):
             try_pushes(grid, at_once(until), store)
         more = itertools.count()
-        with TrialStore(path, {}) as store:
-            assert len(store.rows) <= after
+        with ResultStore(path, {}, TRIAL_COLUMNS) as store:
+            kept = store.count()
+            assert kept <= after
             again = try_pushes(
                 grid, at_once(lambda trial, n=more: (next(n), weak(trial))[1]), store
             )
-            assert next(more) == len(whole) - len(store.rows)
+            assert next(more) == len(whole) - kept
         assert again == whole
 
 
 KILLED = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
-from equipoise.simulation.push_grid import PushGrid, try_pushes
-from equipoise.simulation.push_trial import PushOutcome
-from equipoise.simulation.trial_store import TrialStore
+from equipoise.study.push_grid import PushGrid, try_pushes
+from equipoise.simulation.push_trial import TRIAL_COLUMNS, PushOutcome
+from equipoise.study.store import ResultStore
 
 def attempt(trial):
     time.sleep(0.02)
@@ -179,7 +184,8 @@ def attempt(trial):
     return PushOutcome(survived, None if survived else 1.0, True)
 
 grid = PushGrid(directions=8, phases=8)
-with TrialStore(sys.argv[1], {"map": 1}) as store, ThreadPoolExecutor(2) as threads:
+store = ResultStore(sys.argv[1], {"map": 1}, TRIAL_COLUMNS)
+with store, ThreadPoolExecutor(2) as threads:
     try_pushes(grid, lambda trial: threads.submit(attempt, trial), store)
 """
 
@@ -198,8 +204,8 @@ def test_a_killed_map_loses_only_what_was_running(tmp_path: Path) -> None:
     process.stdout.close()
     grid = PushGrid(directions=8, phases=8)
     more = itertools.count()
-    with TrialStore(path, {"map": 1}) as store:
-        kept = len(store.rows)
+    with ResultStore(path, {"map": 1}, TRIAL_COLUMNS) as store:
+        kept = store.count()
         assert seen - 4 <= kept <= seen + rest
         done = try_pushes(
             grid, at_once(lambda trial: (next(more), weak(trial))[1]), store

@@ -16,9 +16,15 @@ from typing import Literal, NamedTuple, get_args
 
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.simulation.push_limits import equal_directions
-from equipoise.simulation.push_trial import PushOutcome, PushTrial, read_row, trial_row
-from equipoise.simulation.trial_store import TrialStore
-from equipoise.simulation.workers import WorkerError
+from equipoise.simulation.push_trial import (
+    TRIAL_COLUMNS,
+    PushOutcome,
+    PushTrial,
+    read_row,
+    trial_row,
+)
+from equipoise.study.store import ResultStore
+from equipoise.study.workers import WorkerError
 
 Search = Literal["grid", "bisection"]
 Submit = Callable[[PushTrial], "Future[PushOutcome]"]
@@ -128,7 +134,7 @@ class Cell(NamedTuple):
 def try_pushes(
     grid: PushGrid,
     submit: Submit,
-    store: TrialStore | None = None,
+    store: ResultStore | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> dict[PushTrial, PushOutcome]:
     """Try all pushes of a grid, many at a time; return their outcomes.
@@ -142,7 +148,8 @@ def try_pushes(
     Raises:
         EquipoiseError: If a trial cannot be begun, or kept.
     """
-    done = dict(map(read_row, store.rows)) if store is not None else {}
+    kept = () if store is None else store.rows()
+    done = dict(read_row(dict(zip(TRIAL_COLUMNS, row, strict=True))) for _, row in kept)
     running: dict[Future[PushOutcome], PushTrial] = {}
     waiting = list(_wanted(grid, grid.cells, done))
     alone = waiting[:1]  # compiles kernels that the others then find compiled

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from equipoise.errors import EquipoiseError
-from equipoise.simulation.workers import WorkerError, Workers
+from equipoise.study.workers import WorkerError, Workers
 
 
 def test_jobs_are_done_and_fail_alone() -> None:

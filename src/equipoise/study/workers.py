@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 # The parent's module path comes first: it may be needed to find this file.
 PROGRAM = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from equipoise.simulation.workers import serve; serve()"
+    "from equipoise.study.workers import serve; serve()"
 )
 # Libraries of linear algebra have one thread in each process: cores are for processes.
 ONE_THREAD = dict.fromkeys(

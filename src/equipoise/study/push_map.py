@@ -1,7 +1,7 @@
 """The largest push that a robot survives, by direction and phase of its step.
 
 A cell of the map is the largest impulse up to which each of a grid was survived with
-every seed (:mod:`~equipoise.simulation.push_grid`); the largest that any single trial
+every seed (:mod:`~equipoise.study.push_grid`); the largest that any single trial
 survived stands beside it.
 
 Impulses are compared with J* of the standing robot in the same direction, the largest
@@ -26,16 +26,10 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.engine import check_dt
 from equipoise.simulation.feedback import Law, mode_for
 from equipoise.simulation.push import pushed_stance, theoretical_limit
-from equipoise.simulation.push_grid import (
-    Cell,
-    PushGrid,
-    bounds,
-    survival,
-    try_pushes,
-)
 from equipoise.simulation.push_trial import (
     AFTER,
     PUSHED_STEP,
+    TRIAL_COLUMNS,
     PushedWalk,
     PushOutcome,
     PushScene,
@@ -45,10 +39,17 @@ from equipoise.simulation.push_trial import (
 )
 from equipoise.simulation.simulate import ENGINES, EngineName
 from equipoise.simulation.summary import versions
-from equipoise.simulation.trial_store import TrialStore, code_hash, content_hash
 from equipoise.simulation.trials import trial_world
-from equipoise.simulation.workers import Workers
 from equipoise.simulation.world import World, pushed_link
+from equipoise.study.push_grid import (
+    Cell,
+    PushGrid,
+    bounds,
+    survival,
+    try_pushes,
+)
+from equipoise.study.store import ResultStore, code_hash, content_hash
+from equipoise.study.workers import Workers
 
 # Laws by which robots walk.
 LAWS: tuple[Law, ...] = ("whole-body", "stabiliser")
@@ -252,7 +253,9 @@ def push_map(
     with ExitStack() as stack:
         kept = None
         if store is not None:
-            kept = stack.enter_context(TrialStore(store, identity(scene, grid)))
+            kept = stack.enter_context(
+                ResultStore(store, identity(scene, grid), TRIAL_COLUMNS)
+            )
         workers = stack.enter_context(Workers(scene, jobs or cores()))
         trials = try_pushes(grid, workers.submit, kept, progress)
     return assemble(scene, grid, trials)
