@@ -66,6 +66,9 @@ from equipoise.simulation.world import World as World
 from equipoise.simulation.world import make_world as make_world
 from equipoise.study.push_grid import PushGrid as PushGrid
 from equipoise.study.push_map import push_map as push_map
+from equipoise.study.run_study import run_study as run_study
+from equipoise.study.study_file import Study as Study
+from equipoise.study.study_file import load_study as load_study
 
 __version__: str
 __all__: list[str]

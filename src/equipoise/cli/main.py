@@ -28,6 +28,7 @@ from equipoise.cli.pose import Pose
 from equipoise.cli.poses import Poses
 from equipoise.cli.push import Push
 from equipoise.cli.reach import Reach
+from equipoise.cli.study import Study
 from equipoise.cli.three_link import ThreeLink
 from equipoise.cli.trajectory import Trajectory
 from equipoise.cli.trial import Drop, Stand
@@ -84,6 +85,7 @@ Verb = (
     | Annotated[Pose, tyro.conf.subcommand("pose")]
     | Annotated[Certify, tyro.conf.subcommand("certify")]
     | Annotated[ThreeLink, tyro.conf.subcommand("three-link")]
+    | Annotated[Study, tyro.conf.subcommand("study")]
 )
 AnyVerb = (
     Robots
@@ -106,6 +108,7 @@ AnyVerb = (
     | Pose
     | Certify
     | ThreeLink
+    | Study
 )
 
 

@@ -95,8 +95,9 @@ def run_map(options: MapOptions, directions: int | None, link: str | None) -> in
     """
     from equipoise.log.folder import check_folder
     from equipoise.simulation.feedback import mode_for
-    from equipoise.study.push_map import cores, push_map
+    from equipoise.study.push_map import push_map
     from equipoise.study.store import remove_store, store_beside
+    from equipoise.study.workers import cores
 
     if options.out is None:
         raise EquipoiseError("--map needs --out DIR, the folder for the map")

@@ -103,6 +103,12 @@ def _temporary_cache(unwritable: str) -> str:
     return str(folder)
 
 
+def has_cuda() -> bool:
+    """Return whether there is a GPU that kernels can run on."""
+    start()
+    return bool(wp.is_cuda_available())
+
+
 def device_named(name: str) -> wp.Device:
     """Return a device by its name: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
-from equipoise.balance.stabiliser import Stabiliser
+from equipoise.balance.stabiliser import Stabiliser, StabiliserGains
 from equipoise.balance.whole_body.arms import Arms, use_arms
 from equipoise.balance.whole_body.controller import (
     Joints,
@@ -81,21 +81,27 @@ class Feedback:
         return "true state" if self.sensors is None else "sensors"
 
 
-def usual_sensors(world: World, seed: int = 0) -> SensorSuite:
-    """Return sensors with the noise and delay of usual ones; velocities differenced."""
+def usual_sensors(world: World, seed: int = 0, noise: float = 1.0) -> SensorSuite:
+    """Return sensors with the noise and delay of usual ones; velocities differenced.
+
+    Args:
+        world: Whose robot is measured.
+        seed: Seed of the noise.
+        noise: Factor on its standard deviations.
+    """
     weight = world.robot.mass * world.gravity
     arm = max(max(sole.size) for sole in world.robot.soles.values())
 
-    def noise(deviation: float) -> Noise:
-        return Noise(deviation=deviation, delay=DELAY)
+    def usual(deviation: float) -> Noise:
+        return Noise(deviation=noise * deviation, delay=DELAY)
 
     return SensorSuite(
         world,
-        Encoders(noise(ENCODER), None),
-        FootSensors(noise(FORCE * weight), noise(FORCE * weight * 0.5 * arm)),
+        Encoders(usual(ENCODER), None),
+        FootSensors(usual(FORCE * weight), usual(FORCE * weight * 0.5 * arm)),
         Imu(
-            angular_velocity=noise(GYROSCOPE),
-            specific_force=noise(ACCELEROMETER),
+            angular_velocity=usual(GYROSCOPE),
+            specific_force=usual(ACCELEROMETER),
             orientation=Noise(delay=DELAY),
         ),
         seed=seed,
@@ -106,8 +112,10 @@ def balance_feedback(
     world: World,
     model: Robot | None = None,
     *,
+    gains: StabiliserGains | None = None,
     true_state: bool = False,
     seed: int = 0,
+    noise: float = 1.0,
     period: float = PERIOD,
 ) -> Feedback:
     """Return sensors, estimator and stabiliser for a robot in a world.
@@ -115,14 +123,16 @@ def balance_feedback(
     Args:
         world: The robot as it is.
         model: The robot as estimator and stabiliser know it; as it is unless given.
+        gains: Numbers of the stabiliser.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
+        noise: Factor on its standard deviations.
         period: Of sensors and control [s].
     """
     known = model or world.robot
-    return _feedback(
-        world, known, Stabiliser(known, period), "stabiliser", true_state, seed, period
-    )
+    controller = Stabiliser(known, period, gains)
+    sensors = None if true_state else usual_sensors(world, seed, noise)
+    return _feedback(world, known, controller, "stabiliser", sensors, period)
 
 
 def paper_feedback(
@@ -133,6 +143,7 @@ def paper_feedback(
     force: bool = False,
     true_state: bool = False,
     seed: int = 0,
+    noise: float = 1.0,
     period: float = PERIOD,
 ) -> Feedback:
     """Return sensors, estimator and the balancing controller of [Choi2007].
@@ -146,6 +157,7 @@ def paper_feedback(
         force: Whether gains may be unstable.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
+        noise: Factor on its standard deviations.
         period: Of sensors and control [s].
 
     Raises:
@@ -157,7 +169,8 @@ def paper_feedback(
         delay = period if true_state else DELAY + period
         gains = balancing_gains(known, delay, *(gains or ()))
     controller = BalancingController(known, period, gains, force=force)
-    return _feedback(world, known, controller, "paper", true_state, seed, period)
+    sensors = None if true_state else usual_sensors(world, seed, noise)
+    return _feedback(world, known, controller, "paper", sensors, period)
 
 
 def whole_body_feedback(
@@ -173,6 +186,7 @@ def whole_body_feedback(
     solver: str = "daqp",
     true_state: bool = False,
     seed: int = 0,
+    noise: float = 1.0,
     period: float = PERIOD,
 ) -> Feedback:
     """Return sensors, estimator and whole-body torques for a robot in a world.
@@ -194,6 +208,7 @@ def whole_body_feedback(
         solver: Solver of the quadratic programmes, any that ``qpsolvers`` knows.
         true_state: Whether the controller is shown the true state, not sensors.
         seed: Seed of the noise.
+        noise: Factor on its standard deviations.
         period: Of sensors and control [s].
 
     Raises:
@@ -226,7 +241,8 @@ def whole_body_feedback(
         controller.feet.contacts,
         controller.gains.torque * controller.joints.torque,
     )
-    made = _feedback(world, known, controller, "whole-body", true_state, seed, period)
+    sensors = None if true_state else usual_sensors(world, seed, noise)
+    made = _feedback(world, known, controller, "whole-body", sensors, period)
     return replace(made, steps=controller.steps)
 
 
@@ -252,16 +268,15 @@ def _feedback(
     known: Robot,
     controller: Controller[Any],
     law: Law,
-    true_state: bool,
-    seed: int,
+    sensors: SensorSuite | None,
     period: float,
 ) -> Feedback:
     """Return feedback by sensors and the estimator, or of the true state."""
-    if true_state:
+    if sensors is None:
         shown = TrueState(world, known, controller)
         return Feedback(shown, None, None, period, law)
     estimator = ContactAidedEstimator(known, period)
-    return Feedback(controller, usual_sensors(world, seed), estimator, period, law)
+    return Feedback(controller, sensors, estimator, period, law)
 
 
 def mode_for(law: Law, feedback: Feedback | bool = True) -> Mode:

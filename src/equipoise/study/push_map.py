@@ -13,7 +13,6 @@ than 1 is more than it could survive without a step.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -49,7 +48,7 @@ from equipoise.study.push_grid import (
     try_pushes,
 )
 from equipoise.study.store import ResultStore, code_hash, content_hash
-from equipoise.study.workers import Workers
+from equipoise.study.workers import Workers, cores
 
 # Laws by which robots walk.
 LAWS: tuple[Law, ...] = ("whole-body", "stabiliser")
@@ -259,13 +258,6 @@ def push_map(
         workers = stack.enter_context(Workers(scene, jobs or cores()))
         trials = try_pushes(grid, workers.submit, kept, progress)
     return assemble(scene, grid, trials)
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def make_scene(

@@ -1,7 +1,7 @@
 """Results of many runs in one file, each on the disk as soon as it is known.
 
-The file is an SQLite database: one table says what the results belong to, the other has
-a row for each result. A transaction is on the disk when it ends, and one that a kill cut
+The file is an SQLite database: one table says what the results belong to, the other
+has a row for each result. A transaction is kept when it ends, and one that a kill cut
 off is as if it had not been begun. Rows are read one by one, so that their number does
 not matter. A lock keeps two processes from writing to the same file.
 """
@@ -216,6 +216,12 @@ class ResultStore:
         asked = "SELECT 1 FROM results WHERE number = ?"
         return self._base.execute(asked, (number,)).fetchone() is not None
 
+    def missing(self, first: int, last: int) -> list[int]:
+        """Return the numbers from one up to, and without, another without a result."""
+        asked = "SELECT number FROM results WHERE number >= ? AND number < ?"
+        there = {number for (number,) in self._base.execute(asked, (first, last))}
+        return [number for number in range(first, last) if number not in there]
+
     def rows(self) -> Iterator[tuple[int, tuple[Value, ...]]]:
         """Yield number and values of each result, in the order of their numbers."""
         with self._naming():
@@ -225,7 +231,7 @@ class ResultStore:
                 yield int(number), tuple(json.loads(text))
 
 
-def _finite(value: Value) -> Value:
+def _finite(value: Any) -> Value:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -145,6 +145,13 @@ class Workers(Generic[Job, Result]):
         return f"status {status}"
 
 
+def cores() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def serve() -> None:
     """Take work and jobs from standard input until it ends; answer on standard output.
 
