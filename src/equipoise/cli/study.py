@@ -70,7 +70,7 @@ class Study:
             return self._write_example(self.write_example)
         if self.file is None:
             raise EquipoiseError(
-                "FILE is missing, the study's TOML file; --write-example FILE writes one"
+                "FILE is missing, the study's TOML file; --write-example writes one"
             )
         from equipoise.study.study_file import load_study
 

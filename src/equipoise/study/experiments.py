@@ -1,7 +1,7 @@
 """One run of a study: from a point to its outcomes.
 
-An :class:`Experiment` is made once, with all that its runs have in common, and shipped to
-where they are done. It never raises for a bad point: the error is part of its row.
+An :class:`Experiment` is made once, with all that its runs have in common, and shipped
+to where they are done. It never raises for a bad point: the error is part of its row.
 """
 
 from __future__ import annotations
@@ -381,8 +381,8 @@ class Experiment:
         return RehearsalSummary(
             achieved=rms[1] < rms[0],
             com_error_before_m=rms[0],
-            com_error_m=rms[1],
-            com_error_max_m=float(after.max()),
+            com_error_after_m=rms[1],
+            com_error_after_max_m=float(after.max()),
             com_covered_fraction=float(judged.covered["com"].mean()),
             link_com_covered_fraction=float(judged.covered["link com"].mean()),
             poses_stood=len(stood.rows),

@@ -69,8 +69,8 @@ class RehearsalSummary:
         achieved: Whether the identified CoM is nearer to the truth than the model's.
         com_error_before_m: Error of the model's CoM, root mean square over new poses
             [m].
-        com_error_m: The same of the identified robot [m].
-        com_error_max_m: The largest of these [m].
+        com_error_after_m: The same of the identified robot [m].
+        com_error_after_max_m: The largest of these [m].
         com_covered_fraction: Fraction of 95 % intervals of the CoM that hold the truth.
         link_com_covered_fraction: The same of the links' CoMs.
         poses_stood: Number of poses in which the robot stood still.
@@ -78,8 +78,8 @@ class RehearsalSummary:
 
     achieved: bool
     com_error_before_m: float
-    com_error_m: float
-    com_error_max_m: float
+    com_error_after_m: float
+    com_error_after_max_m: float
     com_covered_fraction: float
     link_com_covered_fraction: float
     poses_stood: int
@@ -108,7 +108,7 @@ USUAL: dict[Verb, tuple[str, ...]] = {
     "identify": (
         "achieved",
         "com_error_before_m",
-        "com_error_m",
+        "com_error_after_m",
         "com_covered_fraction",
         "poses_stood",
     ),

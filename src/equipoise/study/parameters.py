@@ -1,7 +1,7 @@
 """Parameters that a study can vary, by dotted name, with their units.
 
-What is varied is the true robot and its world, or the gait and the gains. The model that
-planner and controller know stays that of the robot's file.
+What is varied is the true robot and its world, or the gait and the gains. The model
+that planner and controller know stays that of the robot's file.
 """
 
 from __future__ import annotations

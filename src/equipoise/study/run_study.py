@@ -1,9 +1,9 @@
 """A study from its file to its folder: where it runs, what is kept, what is written.
 
-Runs are numbered, and done in fixed blocks of numbers. Each block is a job for a backend
-(processes, a GPU, a Ray cluster), and is written to the store as one transaction when it
-is done. A study that was killed goes on with the blocks that are missing, and ends with
-the same table.
+Runs are numbered, and done in fixed blocks of numbers. Each block is a job for a
+backend (processes, a GPU, a Ray cluster), and is written to the store as one transaction
+when it is done. A study that was killed goes on with the blocks that are missing, and
+ends with the same table.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Distribution:
                 return round(value) if self.whole else value
             case "log-uniform":
                 ratio = self.high / self.low
-                value = self.low * ratio**probability
+                value = self.low * float(ratio**probability)
                 return round(value) if self.whole else value
             case _:
                 if self.whole:

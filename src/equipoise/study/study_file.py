@@ -331,13 +331,16 @@ def _leaves(
     """Yield dotted names and what is under them; tables of plain values are leaves."""
     for key, value in table.items():
         name = prefix + key
-        nested = isinstance(value, Mapping) and value
-        if (nested and all(isinstance(own, Mapping) for own in value.values())) or (
-            nested and not any(key in SPREAD_KEYS for key in value)
-        ):
+        if isinstance(value, Mapping) and _is_group(value):
             yield from _leaves(value, where, f"{name}.")
         else:
             yield name, value
+
+
+def _is_group(table: Mapping[str, Any]) -> bool:
+    """Return whether a table is a part of a name, not a range."""
+    within = [isinstance(value, Mapping) for value in table.values()]
+    return bool(within) and (all(within) or not any(k in SPREAD_KEYS for k in table))
 
 
 def _varied(

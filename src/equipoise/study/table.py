@@ -1,7 +1,7 @@
 """The table of a study: a row for each run, streamed to CSV and Parquet.
 
-Its columns are the number of the run, the parameters that were varied, the outcomes, and
-the error of a run that failed. Nothing keeps all rows in memory.
+Its columns are the number of the run, the parameters that were varied, the outcomes,
+and the error of a run that failed. Nothing keeps all rows in memory.
 """
 
 from __future__ import annotations
