@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +47,8 @@ class EstimatorRates:
 
 # A foot touches the ground above this fraction of the weight, and no longer below that.
 TOUCH, LIFT = 0.08, 0.03
+# At the start both feet touch; for how long they have told of something [s].
+AT_FIRST = (1.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,6 +84,99 @@ class Estimate(State):
         return np.asarray(where + self.com_velocity[:2] / omega)
 
 
+@dataclass(frozen=True, eq=False)
+class EstimatorArrays:
+    """What the kernel of the estimator is told of a robot.
+
+    Attributes:
+        sensing: Numbers and arrays of the struct ``Sensing`` by name.
+        carrier: Body that carries the IMU.
+        transform_imu_to_carrier: Its pose there, shape (4, 4).
+        soles: Body of each sole and the sole's pose there.
+    """
+
+    sensing: dict[str, Any]
+    carrier: int
+    transform_imu_to_carrier: Array
+    soles: Mapping[Side, tuple[int, Array]]
+
+    def start(self, robot: Robot, q: Array) -> tuple[Array, Array]:
+        """Return the memory of an estimator of a robot that stands on both feet.
+
+        Returns:
+            Vectors, shape (``VECTORS``, 3), and rotations, (``ROTATIONS``, 3, 3).
+        """
+        from equipoise.kernels import estimation as at
+
+        pin.forwardKinematics(robot.model, robot.data, q)
+        carrier = np.array(robot.data.oMi[self.carrier].homogeneous)
+        vectors = np.zeros((at.VECTORS, 3))
+        rotations = np.zeros((at.ROTATIONS, 3, 3))
+        vectors[at.POSITION] = (carrier @ self.transform_imu_to_carrier)[:3, 3]
+        vectors[at.OFFSET, 2] = 1.0
+        rotations[at.CARRIER] = carrier[:3, :3]
+        for foot, side in enumerate(SIDES):
+            body, pose = self.soles[side]
+            sole = np.array(robot.data.oMi[body].homogeneous) @ pose
+            vectors[at.ANCHORS + foot] = sole[:3, 3]
+            rotations[at.FEET + foot] = sole[:3, :3]
+            rotations[at.HEADINGS + foot] = sole[:3, :3]
+        return vectors, rotations
+
+
+def estimator_arrays(
+    robot: Robot,
+    period: float,
+    rates: EstimatorRates | None = None,
+    *,
+    feet_at: Literal["ankle", "sole"] = "ankle",
+    imu_frame: str = "base_link",
+    transform_imu_to_frame: Array | None = None,
+) -> EstimatorArrays:
+    """Return a robot as the kernel of the estimator knows it.
+
+    Args:
+        robot: The robot as it is known.
+        period: Time between two measurements [s].
+        rates: How fast to believe what.
+        feet_at: Where the foot sensors are.
+        imu_frame: What carries the IMU.
+        transform_imu_to_frame: Pose of the IMU there, shape (4, 4).
+
+    Raises:
+        EquipoiseError: If a sole is missing.
+        NameNotFoundError: If there is no such frame.
+    """
+    rates, soles = rates or EstimatorRates(), sole_placements(robot)
+    frame = robot.model.frames[robot.frame_id(imu_frame)]
+    pose = np.eye(4) if transform_imu_to_frame is None else transform_imu_to_frame
+    imu = np.array(frame.placement.homogeneous) @ pose
+    carrier = int(frame.parentJoint)
+    path = [body for body in robot.model.supports[carrier] if body > 1]
+    bodies = [soles[side][0] for side in SIDES]
+    poses = np.array([soles[side][1] for side in SIDES])
+    masses, levers = zip(*(_foot(robot, body) for body in bodies), strict=True)
+    sensing: dict[str, Any] = {
+        "period": period,
+        "gravity": STANDARD_GRAVITY,
+        "weight": robot.mass * STANDARD_GRAVITY,
+        **{f"{name}_rate": rate for name, rate in asdict(rates).items()},
+        "touch": TOUCH,
+        "lift": LIFT,
+        "at_sole": int(feet_at == "sole"),
+        "imu_rotation": imu[:3, :3],
+        "imu_position": imu[:3, 3],
+        "path": path or [0],
+        "path_length": len(path),
+        "foot": bodies,
+        "sole_rotation": poses[:, :3, :3],
+        "sole_position": poses[:, :3, 3],
+        "foot_mass": masses,
+        "foot_com": levers,
+    }
+    return EstimatorArrays(sensing, carrier, imu, soles)
+
+
 class ContactAidedEstimator(Estimator):
     """Estimates where a robot with two feet is, and where its mass is.
 
@@ -114,18 +209,20 @@ class ContactAidedEstimator(Estimator):
 
         from equipoise.kernels import estimation as kernels
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import adjoining, device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, filled, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
 
         self.robot, self.period = robot, period
-        rates = rates or EstimatorRates()
+        self._arrays = estimator_arrays(
+            robot,
+            period,
+            rates,
+            feet_at=feet_at,
+            imu_frame=imu_frame,
+            transform_imu_to_frame=transform_imu_to_frame,
+        )
         device, scalar = device_named("cpu"), wp.float64
-        arrays, soles = skeleton_arrays(robot), sole_placements(robot)
-        frame = robot.model.frames[robot.frame_id(imu_frame)]
-        pose = np.eye(4) if transform_imu_to_frame is None else transform_imu_to_frame
-        imu = np.array(frame.placement.homogeneous) @ pose
-        self._carrier, self._imu = int(frame.parentJoint), imu
-        path = [body for body in robot.model.supports[self._carrier] if body > 1]
+        arrays = skeleton_arrays(robot)
         count = robot.nv - BASE_DOF
         self._count = count
         # a number for each joint, none of them a circle or a ball
@@ -136,32 +233,7 @@ class ContactAidedEstimator(Estimator):
             def memory(dtype: Any, *shape: int) -> Any:
                 return wp.zeros(shape, dtype=dtype, device=device)
 
-            def constant(values: Any, dtype: Any) -> Any:
-                return wp.array(
-                    np.ascontiguousarray(values), dtype=dtype, device=device
-                )
-
-            sensing = own.Sensing()
-            sensing.period, sensing.gravity = period, STANDARD_GRAVITY
-            sensing.weight = robot.mass * STANDARD_GRAVITY
-            sensing.position_rate, sensing.tilt_rate = rates.position, rates.tilt
-            sensing.heading_rate, sensing.anchor_rate = rates.heading, rates.anchor
-            sensing.velocity_rate, sensing.offset_rate = rates.velocity, rates.offset
-            sensing.touch, sensing.lift = TOUCH, LIFT
-            sensing.at_sole = int(feet_at == "sole")
-            sensing.imu_rotation = types.mat33(imu[:3, :3].ravel().tolist())
-            sensing.imu_position = types.vec3(imu[:3, 3].tolist())
-            sensing.path = constant(np.array(path or [0], np.int32), wp.int32)
-            sensing.path_length = len(path)
-            sensing.bias_rate = rates.bias
-            bodies = [soles[side][0] for side in SIDES]
-            poses = np.array([soles[side][1] for side in SIDES])
-            masses, levers = zip(*(_foot(robot, body) for body in bodies), strict=True)
-            sensing.foot = constant(np.array(bodies, np.int32), wp.int32)
-            sensing.sole_rotation = constant(poses[:, :3, :3], types.mat33)
-            sensing.sole_position = constant(poses[:, :3, 3], types.vec3)
-            sensing.foot_mass = constant(np.array(masses), scalar)
-            sensing.foot_com = constant(np.array(levers), types.vec3)
+            sensing = filled(own.Sensing, self._arrays.sensing, device)
             state, number = own.Estimation(), len(arrays.parent)
             state.vectors = memory(types.vec3, 1, kernels.VECTORS)
             state.rotations = memory(types.mat33, 1, kernels.ROTATIONS)
@@ -204,24 +276,11 @@ class ContactAidedEstimator(Estimator):
             state.contact.numpy()[0],
             state.deviation.numpy()[0],
         )
-        self._soles = soles
 
     def reset(self, start: State) -> None:
         """Begin where the robot stands, both feet on the ground."""
-        kernels, robot = self._kernels, self.robot
-        pin.forwardKinematics(robot.model, robot.data, start.q)
-        carrier = np.array(robot.data.oMi[self._carrier].homogeneous)
-        self._vectors[:] = 0.0
-        self._vectors[kernels.POSITION] = (carrier @ self._imu)[:3, 3]
-        self._vectors[kernels.OFFSET, 2] = 1.0
-        self._rotations[kernels.CARRIER] = carrier[:3, :3]
-        for foot, side in enumerate(SIDES):
-            body, pose = self._soles[side]
-            sole = np.array(robot.data.oMi[body].homogeneous) @ pose
-            self._vectors[kernels.ANCHORS + foot] = sole[:3, 3]
-            self._rotations[kernels.FEET + foot] = sole[:3, :3]
-            self._rotations[kernels.HEADINGS + foot] = sole[:3, :3]
-        self._contact[:] = 1.0, 1.0, 0.0, 0.0
+        self._vectors[:], self._rotations[:] = self._arrays.start(self.robot, start.q)
+        self._contact[:] = AT_FIRST
         self._deviation[:] = 0.0
 
     def estimate(self, measurement: Measurement, command: Command) -> Estimate:

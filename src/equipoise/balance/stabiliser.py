@@ -13,8 +13,8 @@ that move the ZMP are added to those of the plan.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -35,9 +35,6 @@ from equipoise.kinematics.leg_freedom import SIDES, leg_freedom
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
-
-if TYPE_CHECKING:
-    from equipoise.kernels.skeleton import SkeletonArrays
 
 # Corners of a sole that are kept, those farthest out in as many directions.
 MOST_CORNERS = 16
@@ -127,7 +124,7 @@ class Stabiliser(Controller[State]):
 
         from equipoise.kernels import estimation
         from equipoise.kernels.once import lock
-        from equipoise.kernels.runtime import adjoining, device_named, record
+        from equipoise.kernels.runtime import adjoining, device_named, filled, record
         from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
         from equipoise.kernels.stabiliser import types as names
         from equipoise.kernels.stabiliser.tick import make_stabilise
@@ -140,7 +137,8 @@ class Stabiliser(Controller[State]):
         count, bodies = robot.nv - BASE_DOF, len(arrays.parent)
         with lock:
             types, own = make_skeleton(scalar), names.make_types(scalar)
-            legs = _legs(robot, self.gains, period, arrays, own.Legs())
+            values = stabiliser_values(robot, period, self.gains)
+            legs = filled(own.Legs, values, device)
 
             def memory(dtype: Any, *shape: int) -> Any:
                 return wp.zeros((1, *shape), dtype=dtype, device=device)
@@ -174,7 +172,7 @@ class Stabiliser(Controller[State]):
             commanded.said = memory(types.vec3, names.SAID)
             skeleton = upload_skeleton(arrays, scalar, device)
             inputs = [skeleton, legs, given, state, commanded]
-            self._tick = record(make_stabilise(scalar), 1, inputs, device)
+            self._tick = record(make_stabilise(scalar).stabilise, 1, inputs, device)
         self._vectors, self._base = state.vectors.numpy()[0], state.base.numpy()[0]
         self._numbers, self._joints = state.numbers.numpy()[0], state.joints.numpy()[0]
         self._supports = given.supports.numpy()
@@ -186,11 +184,10 @@ class Stabiliser(Controller[State]):
 
     def reset(self, start: State) -> None:
         """Begin in the state at the start."""
-        rotation, position, joints = base_pose(self.robot, start.q)
-        self._vectors[:] = self._numbers[:] = 0.0
-        self._vectors[self._names.BASE_POSITION] = position
-        self._base[:] = rotation
-        self._joints[:] = joints
+        self._numbers[:] = 0.0
+        self._vectors[:], self._base[:], self._joints[:] = stabiliser_start(
+            self.robot, start.q
+        )
 
     def control(self, known: State, target: Target) -> Command:
         """Return a command for the next period.
@@ -253,62 +250,51 @@ class Stabiliser(Controller[State]):
         return Command(position.copy(), velocity.copy(), torque.copy())
 
 
-def _legs(
-    robot: Robot,
-    gains: StabiliserGains,
-    period: float,
-    arrays: SkeletonArrays,
-    legs: Any,
-) -> Any:
-    """Fill in gains and the robot's legs and soles, as the kernel takes them."""
-    import warp as wp
+def stabiliser_start(robot: Robot, q: Array) -> tuple[Array, Array, Array]:
+    """Return the memory of a stabiliser at the start.
 
-    from equipoise.kernels.runtime import device_named
-    from equipoise.kernels.skeleton import make_skeleton
+    Returns:
+        Vectors (``VECTORS``, 3), rotations of the base (2, 3, 3) and joint positions
+        (nv - 6,).
+    """
+    from equipoise.kernels.stabiliser import types as at
 
-    device, scalar = device_named("cpu"), wp.float64
-    types = make_skeleton(scalar)
+    rotation, position, joints = base_pose(robot, q)
+    vectors = np.zeros((at.VECTORS, 3))
+    vectors[at.BASE_POSITION] = position
+    return vectors, np.stack([rotation, rotation]), joints
 
-    def constant(values: Any, dtype: Any) -> Any:
-        number = np.int32 if dtype is wp.int32 else np.float64
-        rows = np.ascontiguousarray(values, dtype=number)
-        return wp.array(rows, dtype=dtype, device=device)
 
+def gain_values(robot: Robot, gains: StabiliserGains) -> dict[str, float]:
+    """Return the numbers of the struct ``Legs`` that gains set, by name."""
     length = max(robot.legs[side].length for side in SIDES)
-    legs.period, legs.gravity = period, STANDARD_GRAVITY
-    legs.mass, legs.weight = robot.mass, robot.mass * STANDARD_GRAVITY
-    for name in (
-        "zmp_rate",
-        "com_rate",
-        "follow_rate",
-        "follow_turn",
-        "follow_height",
-        "tilt_rate",
-        "yaw_rate",
-        "press_error",
-        "press_load",
-        "plan_rate",
-        "touch",
-        "margin",
-        "edge",
-        "keep",
-        "damping",
-    ):
-        setattr(legs, name, getattr(gains, name))
-    legs.dcm_gain = gains.dcm
     sole = max(max(robot.soles[side].size) for side in SIDES)
-    legs.zmp_most = gains.zmp_most * sole
-    legs.relax_rate = 1.0 / (gains.relax * math.sqrt(length / STANDARD_GRAVITY))
-    legs.lowering_speed, legs.lowest = gains.lowering * length, gains.lowest * length
-    legs.lowering_gain = 1.0 / gains.lowering_time
-    legs.sure_rate = 1.0 / gains.sure_time
-    upright = np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix())
-    legs.upright = types.mat33(upright.ravel().tolist())
+    values = asdict(gains)
+    return values | {
+        "dcm_gain": values.pop("dcm"),
+        "zmp_most": gains.zmp_most * sole,
+        "relax_rate": 1.0
+        / (values.pop("relax") * math.sqrt(length / STANDARD_GRAVITY)),
+        "lowering_speed": values.pop("lowering") * length,
+        "lowest": gains.lowest * length,
+        "lowering_gain": 1.0 / values.pop("lowering_time"),
+        "sure_rate": 1.0 / values.pop("sure_time"),
+    }
+
+
+def stabiliser_values(
+    robot: Robot, period: float, gains: StabiliserGains
+) -> dict[str, Any]:
+    """Return numbers and arrays of the struct ``Legs`` by name.
+
+    Args:
+        robot: The robot as it is known.
+        period: Time between two ticks [s].
+        gains: Its numbers.
+    """
+    length = max(robot.legs[side].length for side in SIDES)
     soles = sole_placements(robot)
-    legs.foot = constant([soles[side][0] for side in SIDES], wp.int32)
     poses = np.array([soles[side][1] for side in SIDES])
-    legs.sole_rotation = constant(poses[:, :3, :3], types.mat33)
-    legs.sole_position = constant(poses[:, :3, 3], types.vec3)
     corners = [_corners(robot.soles[side].polygon_in_sole) for side in SIDES]
     padded = np.zeros((2, max(map(len, corners)), 3))
     middle, half_size = np.zeros((2, 3)), np.ones((2, 3))
@@ -316,10 +302,6 @@ def _legs(
         padded[foot, : len(points), :2] = points
         middle[foot, :2] = 0.5 * (points.min(axis=0) + points.max(axis=0))
         half_size[foot, :2] = 0.5 * np.ptp(points, axis=0)
-    legs.corners = constant(padded, types.vec3)
-    legs.corner_counts = constant([len(points) for points in corners], wp.int32)
-    legs.middle = constant(middle, types.vec3)
-    legs.half_size = constant(np.maximum(half_size, 1e-3 * length), types.vec3)
     freedom = leg_freedom(robot)
     moved = [freedom[side].moved for side in SIDES]
     joints = np.zeros((2, max(map(len, moved))), np.int32)
@@ -327,17 +309,34 @@ def _legs(
     for row, names in zip(joints, moved, strict=True):
         row[: len(names)] = [robot.joint_id(name) for name in names]
         unknown[[degree_of(robot, name) for name in names]] = 1
-    legs.joints, legs.unknown = constant(joints, wp.int32), constant(unknown, wp.int32)
-    legs.joint_counts = constant([len(names) for names in moved], wp.int32)
-    legs.yaw_free = constant([freedom[side].yaw_free for side in SIDES], wp.int32)
+    arrays = skeleton_arrays(robot)
     below = arrays.mass.copy()
     for body in range(len(below) - 1, 0, -1):
         below[arrays.parent[body]] += below[body]
-    legs.mass_below = constant(below, scalar)
     lower, upper, speed = _limits(robot)
-    legs.lower, legs.upper = constant(lower, scalar), constant(upper, scalar)
-    legs.fastest = constant(gains.fastest * speed, scalar)
-    return legs
+    return {
+        **gain_values(robot, gains),
+        "period": period,
+        "gravity": STANDARD_GRAVITY,
+        "mass": robot.mass,
+        "weight": robot.mass * STANDARD_GRAVITY,
+        "upright": np.array(pin.Quaternion(robot.standing[3:7]).toRotationMatrix()),
+        "foot": [soles[side][0] for side in SIDES],
+        "sole_rotation": poses[:, :3, :3],
+        "sole_position": poses[:, :3, 3],
+        "corners": padded,
+        "corner_counts": [len(points) for points in corners],
+        "middle": middle,
+        "half_size": np.maximum(half_size, 1e-3 * length),
+        "joints": joints,
+        "unknown": unknown,
+        "joint_counts": [len(names) for names in moved],
+        "yaw_free": [freedom[side].yaw_free for side in SIDES],
+        "mass_below": below,
+        "lower": lower,
+        "upper": upper,
+        "speed": speed,
+    }
 
 
 def _limits(robot: Robot) -> tuple[Array, Array, Array]:

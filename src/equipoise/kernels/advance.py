@@ -47,9 +47,10 @@ from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.stepper import make_stepper
 from equipoise.kernels.stopping import LARGEST_ACCELERATION, make_stopping
 
-# What is written at the end of a row of steps: joints and base, or also contacts, CoM
-# and what the monitor measures. Before the first step: all of robots at time zero.
-START, MOTION, ALL = range(3)
+# What is written at the end of a row of steps: joints and base, or also contact forces,
+# or also contact points, CoM and what the monitor measures. Before the first step: all
+# of robots at time zero.
+START, MOTION, FORCES, ALL = range(4)
 
 
 @once
@@ -94,6 +95,11 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         return world.report != START or monitor.clock[robot] == 0
 
     @wp.func
+    def is_whole(world: World) -> bool:
+        """Whether contact points and CoM are written."""
+        return world.report == START or world.report == ALL
+
+    @wp.func
     def write_row(
         program: Program,
         world: World,
@@ -122,7 +128,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                 free = program.actuator[d, g, P_MODE][2]
                 motion[0] = motion[0] + back * wp.cw_mul(free, motion[1])
                 scratch[g, JOINT, t] = motion
-            if world.report != MOTION or program.table[g, KIND] == FREE:
+            if is_whole(world) or program.table[g, KIND] == FREE:
                 place(program, g, world.dt, scratch, raw, t)
         written = Mask()
         for i in range(width):
@@ -148,7 +154,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         for r in range(copies):
             robot = block * copies + r
             if is_written(world, monitor, robot):
-                if world.report != MOTION:
+                if is_whole(world):
                     write_com(
                         program,
                         b,
@@ -167,13 +173,15 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                         root = points.number[n, ROOT_GROUP]
                         root_lane = points.number[n, ROOT_LANE]
                         arm = arm_of(raw, g, lane, t, points.figure[p, n, LOCAL])
+                        outputs.position[row, robot, k] = arm + get(
+                            raw, root, POSITION, root_lane, t
+                        )
+                if world.report != MOTION:
+                    for k in range(world.contacts):
                         force = vec3()
                         for surface in range(world.surfaces):
                             on = (surface * world.contacts + k) * copies + r
                             force = force + points.state[block, on, CONTACT_FORCE]
-                        outputs.position[row, robot, k] = arm + get(
-                            raw, root, POSITION, root_lane, t
-                        )
                         outputs.force[row, robot, k] = force
                 if world.report == START or monitor.status[robot, WHY] != RUNNING:
                     for axis in range(outputs.a.shape[2]):
@@ -278,7 +286,7 @@ def make_advance(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
                             commands,
                             world.robot_groups,
                             block,
-                            done,
+                            world.since + done,
                             world.robots,
                             scratch,
                             t,

@@ -62,7 +62,12 @@ TOLD_BASE, TOLD_SOLES, TOLD_ROTATIONS = 0, 1, 3
 
 @once
 def make_estimation(scalar: Any) -> SimpleNamespace:
-    """Return the structs ``Sensing`` and ``Estimation`` and the kernel ``estimate``."""
+    """Return the structs ``Sensing`` and ``Estimation``, and one tick with them.
+
+    - ``estimate_robot(skeleton, sensing, t, measured, position, commanded_velocity,
+      own, told, told_rotations)``: the tick of robot t
+    - ``estimate``: a kernel of the same arguments but t, one robot a thread
+    """
     types = make_skeleton(scalar)
     Skeleton, vec3, mat33 = types.Skeleton, types.vec3, types.mat33
     rotation_of, place = types.rotation_of, types.place
@@ -195,10 +200,11 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
             )
         return momentum / skeleton.total_mass
 
-    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
-    def estimate(
+    @wp.func
+    def estimate_robot(
         skeleton: Skeleton,
         sensing: Sensing,
+        t: int,
         measured: wp.array2d[scalar],
         position: wp.array2d[scalar],
         commanded_velocity: wp.array2d[scalar],
@@ -206,7 +212,6 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         told: wp.array2d[vec3],
         told_rotations: wp.array2d[mat33],
     ) -> None:
-        t = wp.tid()
         joints = skeleton.joints
         dt = sensing.period
         up = vec3(zero, zero, one)
@@ -412,4 +417,32 @@ def make_estimation(scalar: Any) -> SimpleNamespace:
         told[t, TOLD_BIAS] = bias
         told_rotations[t, TOLD_BASE] = rotation
 
-    return SimpleNamespace(Sensing=Sensing, Estimation=Estimation, estimate=estimate)
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def estimate(
+        skeleton: Skeleton,
+        sensing: Sensing,
+        measured: wp.array2d[scalar],
+        position: wp.array2d[scalar],
+        commanded_velocity: wp.array2d[scalar],
+        own: Estimation,
+        told: wp.array2d[vec3],
+        told_rotations: wp.array2d[mat33],
+    ) -> None:
+        estimate_robot(
+            skeleton,
+            sensing,
+            wp.tid(),
+            measured,
+            position,
+            commanded_velocity,
+            own,
+            told,
+            told_rotations,
+        )
+
+    return SimpleNamespace(
+        Sensing=Sensing,
+        Estimation=Estimation,
+        estimate_robot=estimate_robot,
+        estimate=estimate,
+    )

@@ -32,8 +32,8 @@ from equipoise.kernels.ground import make_ground
 from equipoise.kernels.lanes import make_lane_matrices, make_lanes
 from equipoise.kernels.once import once
 
-# Why a robot was stopped.
-RUNNING, FELL, DIVERGED = range(3)
+# Why a robot was stopped; the last has come to the end of what it was to do.
+RUNNING, FELL, DIVERGED, ENDED = range(4)
 # Columns of the status of a robot: why it was stopped, after how many steps, and which
 # body was worst (-1: none).
 WHY, WHEN, WHICH = range(3)

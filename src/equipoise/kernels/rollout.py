@@ -17,7 +17,7 @@ import warp as wp
 from numpy.typing import NDArray
 
 from equipoise.errors import ShapeError
-from equipoise.kernels.advance import ALL, MOTION, START
+from equipoise.kernels.advance import ALL, FORCES, MOTION, START
 from equipoise.kernels.bodies import FLOATING
 from equipoise.kernels.contact import NOTHING, SURFACE, WORK
 from equipoise.kernels.ground import GroundArrays, upload_ground
@@ -164,7 +164,7 @@ class Rollout:
         self._commands = self._make_commands(self._history + 1, robots, hold)
         self.command = tuple(getattr(self._commands, name) for name in PARTS)
         self.newest = self._history
-        self._recorded: dict[tuple[int, int], list[Recorded]] = {}
+        self._recorded: dict[tuple[int, int, int], list[Recorded]] = {}
         self._tables: dict[tuple[int, ...], _Table] = {}
 
     def _share(self, world: Any, threads: int) -> _Share:
@@ -299,17 +299,31 @@ class Rollout:
         self._recorded.clear()
         self._tables.clear()
 
-    def step(self, steps: int, contacts: bool = True) -> None:
+    def step(
+        self, steps: int, contacts: bool = True, forces: bool = False, since: int = 0
+    ) -> None:
         """Do steps with the commands that are there; results go to ``rows``.
 
         Args:
             steps: How many; the command holds for them.
             contacts: Whether contacts and CoM are written, and falls looked for.
+            forces: Whether contact forces are written in any case.
+            since: For how many steps before these the command has held.
         """
-        key = (steps, ALL if contacts else MOTION)
+        report = ALL if contacts else FORCES if forces else MOTION
+        key = (steps, report, since)
         if key not in self._recorded:
             self._recorded[key] = [
-                self._record(share, *key, steps, self._commands, None, self.rows)
+                self._record(
+                    share,
+                    steps,
+                    report,
+                    steps,
+                    self._commands,
+                    None,
+                    self.rows,
+                    since,
+                )
                 for share in self._shares
             ]
         self._run(self._recorded[key])
@@ -330,12 +344,21 @@ class Rollout:
             if target.size:
                 wp.copy(target, getattr(rows, name)[-1:])
 
-    def shift(self) -> None:
-        """Begin a new row of ``command``, which is as the one before until changed."""
+    @property
+    def first(self) -> Any:
+        """Number of the row of ``command`` that holds, on the device, shape (1,)."""
+        return self._commands.first
+
+    def shift(self, copied: bool = True) -> None:
+        """Begin a new row of ``command``, which is as the one before until changed.
+
+        Args:
+            copied: Whether it is; one that will be written anew need not be.
+        """
         if self._history == 0:
             return
         before, self.newest = self.newest, (self.newest + 1) % (self._history + 1)
-        for array in self.command:
+        for array in self.command if copied else ():
             wp.copy(array[self.newest], array[before])
         self._commands.first.fill_(self.newest)
 
@@ -405,6 +428,7 @@ class Rollout:
         commands: Any,
         added: wp.array[Any] | None,
         rows: Rows,
+        since: int = 0,
     ) -> Recorded:
         """Prepare a launch of so many steps."""
         with lock:
@@ -416,6 +440,7 @@ class Rollout:
             for name in self._kernels.World.vars:
                 setattr(world, name, getattr(share.world, name))
             world.steps, world.every, world.report = steps, every, report
+            world.since = since
             inputs = [
                 self.program.struct,
                 world,

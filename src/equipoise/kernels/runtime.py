@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -181,6 +181,31 @@ def adjoining(scalar: Any, *parts: tuple[Any, int]) -> tuple[NDArray[Any], list[
         )
     ]
     return memory, arrays
+
+
+def filled(struct: Any, values: Mapping[str, Any], device: wp.Device) -> Any:
+    """Return an instance of a Warp struct.
+
+    Args:
+        struct: The struct.
+        values: Numbers, vectors, matrices and arrays of NumPy by name, which become
+            what the struct declares, arrays on the device; arrays of Warp stay.
+        device: Where to.
+    """
+    made = struct()
+    for name, value in values.items():
+        kind = struct.vars[name].type
+        if isinstance(value, wp.array):
+            setattr(made, name, value)
+        elif hasattr(kind, "dtype"):  # an array
+            scalar = getattr(kind.dtype, "_wp_scalar_type_", kind.dtype)
+            rows = np.ascontiguousarray(value, dtype=wp.dtype_to_numpy(scalar))
+            setattr(made, name, wp.array(rows, dtype=kind.dtype, device=device))
+        elif hasattr(kind, "_shape_"):
+            setattr(made, name, kind(*np.ravel(value).tolist()))
+        else:
+            setattr(made, name, value)
+    return made
 
 
 @dataclass(frozen=True, eq=False)

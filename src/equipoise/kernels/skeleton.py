@@ -46,6 +46,7 @@ class SkeletonArrays:
 def make_skeleton(scalar: Any) -> SimpleNamespace:
     """Return the struct ``Skeleton`` and functions over it and over rotations.
 
+    - ``axis_turn(axis, s, c)``: a rotation from its unit axis, sine and cosine
     - ``rotation_of(w)``, ``vector_of(R)``: a rotation from its rotation vector, and
       back (angles below π)
     - ``place(skeleton, t, R, p, joints, rotations, origins)``: rotation and origin of
@@ -124,6 +125,7 @@ def make_skeleton(scalar: Any) -> SimpleNamespace:
         Skeleton=Skeleton,
         vec3=vec3,
         mat33=mat33,
+        axis_turn=axis_turn,
         rotation_of=rotation_of,
         vector_of=vector_of,
         place=place,

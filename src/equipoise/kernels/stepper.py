@@ -95,6 +95,8 @@ def make_stepper(scalar: Any, width: int, effect: Any) -> SimpleNamespace:
         dt: scalar
         gravity: scalar
         steps: int
+        # steps that the command has held for before the first
+        since: int
         every: int
         report: int
         first_block: int

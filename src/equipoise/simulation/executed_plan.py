@@ -51,14 +51,24 @@ def planned_loads(run: Run, planned: Soles) -> dict[Side, Array]:
         run: Its references have the ZMP and the feet in support.
         planned: Where the soles were meant to be.
     """
+    share = left_load(run.references["zmp"], run.references["support"], planned)
+    return {"left": share, "right": 1.0 - share}
+
+
+def left_load(zmp: Array, support: Array, planned: Soles) -> Array:
+    """Return which fraction of the weight the left foot was meant to carry, (n,).
+
+    Args:
+        zmp: Where the ZMP was planned [m], shape (n, 3).
+        support: Which feet were meant to carry, index into ``SUPPORTS``, shape (n,).
+        planned: Where the soles were meant to be.
+    """
     left, right = (planned[side][:, :2, 3] for side in SIDES)
     between = left - right
-    along = ((run.references["zmp"][:, :2] - right) * between).sum(axis=1)
+    along = ((zmp[:, :2] - right) * between).sum(axis=1)
     share = np.clip(along / (between * between).sum(axis=1), 0.0, 1.0)
-    support = run.references["support"]
     share = np.where(support == SUPPORTS.index("left"), 1.0, share)
-    share = np.where(support == SUPPORTS.index("right"), 0.0, share)
-    return {"left": share, "right": 1.0 - share}
+    return np.where(support == SUPPORTS.index("right"), 0.0, share)
 
 
 class MovedPlan(NamedTuple):

@@ -143,7 +143,9 @@ class Fleet:
         self._rollout.write_start()
         if self._falls:
             lowest = math.cos(FALLEN_TILT)
-            self._rollout.watch.look_for_falls(self._fallen(stood), lowest, which)
+            self._rollout.watch.look_for_falls(
+                fall_limits(self.world, self._variation, stood), lowest, which
+            )
             self._rollout.prepare_again()
         if which is None:
             commanded = np.zeros((n, held.shape[1], 3))
@@ -169,23 +171,6 @@ class Fleet:
                 f"to {self.count - 1}"
             )
         return given.astype(np.int32)
-
-    def _fallen(self, upright: Array) -> Array:
-        """Return what a fall is, for the kernels, shape (n, 4)."""
-        variation = self._variation or Variation()
-        centre = variation.centres_of_mass(self.world.robot, upright)
-        terrains = variation.terrain
-        if terrains is None:
-            ground = self.world.terrain.height(centre[:, 0], centre[:, 1])
-        else:
-            ground = np.array(
-                [
-                    float(terrain.height(x, y))
-                    for terrain, (x, y, _) in zip(terrains, centre, strict=True)
-                ]
-            )
-        lowest = FALLEN_HEIGHT * (centre[:, 2] - ground)
-        return np.hstack([vertical_in_base(upright[:, 3:7]), lowest[:, None]])
 
     @cached_property
     def state(self) -> FleetState:
@@ -357,6 +342,30 @@ class Fleet:
             force,
             q[..., robot.nq :].reshape(*q.shape[:2], boxes, 7),
         )
+
+
+def fall_limits(world: World, variation: Variation | None, upright: Array) -> Array:
+    """Return what a fall of each robot is, as kernels take it, shape (n, 4).
+
+    Args:
+        world: The robot and all that it meets.
+        variation: How the robots differ, checked.
+        upright: Configurations in which they are upright, shape (n, nq).
+    """
+    variation = variation or Variation()
+    centre = variation.centres_of_mass(world.robot, upright)
+    terrains = variation.terrain
+    if terrains is None:
+        ground = world.terrain.height(centre[:, 0], centre[:, 1])
+    else:
+        ground = np.array(
+            [
+                float(terrain.height(x, y))
+                for terrain, (x, y, _) in zip(terrains, centre, strict=True)
+            ]
+        )
+    lowest = FALLEN_HEIGHT * (centre[:, 2] - ground)
+    return np.hstack([vertical_in_base(upright[:, 3:7]), lowest[:, None]])
 
 
 def _table(world: World, count: int, commands: Command) -> Array:

@@ -214,7 +214,7 @@ def make_step_legs(scalar: Any) -> Any:
                 angle = wp.clamp(angle, legs.lower[degree], legs.upper[degree])
                 own.joints[t, degree] = angle
                 commanded.position[t, degree] = angle
-                fastest = legs.fastest[degree]
+                fastest = legs.fastest * legs.speed[degree]
                 commanded.velocity[t, degree] = wp.clamp(
                     solution[column, 1], -fastest, fastest
                 )

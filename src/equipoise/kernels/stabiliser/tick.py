@@ -12,6 +12,7 @@
 # Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
+from types import SimpleNamespace
 from typing import Any
 
 import warp as wp
@@ -58,8 +59,12 @@ from equipoise.kernels.stabiliser.types import (
 
 
 @once
-def make_stabilise(scalar: Any) -> wp.Kernel:
-    """Return the kernel ``stabilise(skeleton, legs, given, own, commanded)``."""
+def make_stabilise(scalar: Any) -> SimpleNamespace:
+    """Return one tick, as a function and as a kernel.
+
+    - ``stabilise_robot(skeleton, legs, t, given, own, commanded)``: that of robot t
+    - ``stabilise``: a kernel of the same arguments but t, one robot a thread
+    """
     types, own_types = make_skeleton(scalar), make_types(scalar)
     Skeleton = types.Skeleton
     Legs, Given, Memory = own_types.Legs, own_types.Given, own_types.Memory
@@ -93,15 +98,15 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
                     count = count + 1
         return count
 
-    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
-    def stabilise(
+    @wp.func
+    def stabilise_robot(
         skeleton: Skeleton,
         legs: Legs,
+        t: int,
         given: Given,
         own: Memory,
         commanded: Commanded,
     ) -> None:
-        t = wp.tid()
         dt = legs.period
         support = given.supports[t]
         begun = own.numbers[t, BEGUN]
@@ -226,4 +231,14 @@ def make_stabilise(scalar: Any) -> wp.Kernel:
         commanded.said[t, SAID_COM_VELOCITY] = xd
         commanded.said[t, SAID_SOLVED] = solved
 
-    return stabilise
+    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
+    def stabilise(
+        skeleton: Skeleton,
+        legs: Legs,
+        given: Given,
+        own: Memory,
+        commanded: Commanded,
+    ) -> None:
+        stabilise_robot(skeleton, legs, wp.tid(), given, own, commanded)
+
+    return SimpleNamespace(stabilise_robot=stabilise_robot, stabilise=stabilise)

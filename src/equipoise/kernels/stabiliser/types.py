@@ -47,6 +47,32 @@ LOWERING, SURE, LANDED, WANTED_LOAD, BEGUN, NUMBERS = 0, 2, 4, 6, 8, 9
     SAID_SOLVED,
     SAID,
 ) = range(8)
+# Numbers of ``Legs`` that gains set.
+GAINS = (
+    "dcm_gain",
+    "zmp_rate",
+    "zmp_most",
+    "com_rate",
+    "follow_rate",
+    "follow_turn",
+    "follow_height",
+    "tilt_rate",
+    "yaw_rate",
+    "press_error",
+    "press_load",
+    "plan_rate",
+    "relax_rate",
+    "lowering_speed",
+    "lowering_gain",
+    "lowest",
+    "touch",
+    "sure_rate",
+    "margin",
+    "edge",
+    "keep",
+    "damping",
+    "fastest",
+)
 MOST_UNKNOWNS = 18
 MOST_ROWS = 18
 
@@ -97,6 +123,8 @@ def make_types(scalar: Any) -> SimpleNamespace:
         edge: scalar
         keep: scalar
         damping: scalar
+        # largest speed that joints are told, over what they can at most
+        fastest: scalar
         upright: mat33
         foot: wp.array[int]
         sole_rotation: wp.array[mat33]
@@ -111,7 +139,7 @@ def make_types(scalar: Any) -> SimpleNamespace:
         mass_below: wp.array[scalar]
         lower: wp.array[scalar]
         upper: wp.array[scalar]
-        fastest: wp.array[scalar]
+        speed: wp.array[scalar]
 
     @wp.struct
     class Given:
