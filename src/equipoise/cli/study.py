@@ -101,7 +101,7 @@ class Study:
         from equipoise.study.run_study import place_for, run_study
         from equipoise.study.store import store_beside
 
-        _say(place_for(self.on, self.jobs).notice)
+        _say(place_for(self.on, self.jobs, study).notice)
         title = f"study {study.name}, {len(study.points)} runs"
         try:
             with progress(1.0, title) as told:

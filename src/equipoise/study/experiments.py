@@ -55,6 +55,7 @@ from equipoise.simulation.terrain_names import terrain_named
 from equipoise.simulation.trials import stand, trial_world
 from equipoise.simulation.walk import walk
 from equipoise.simulation.world import World, horizontal_push
+from equipoise.study.batched_walks import Device, batched_rows, why_one_by_one
 from equipoise.study.outcomes import SURVIVED, RehearsalSummary, measured
 from equipoise.study.parameters import GAIT_ANGLES
 from equipoise.study.store import Value
@@ -113,18 +114,23 @@ class Experiment:
     Attributes:
         study: The study.
         world: The robot of the file in its world.
+        device: What walks are computed on, many at once; None: run by run.
         motion: What arms and legs do in a dance, or None.
         rehearsed: What identifications have in common, or None.
     """
 
     study: Study
     world: World
+    device: Device | None = None
     motion: StandingMotion | None = None
     rehearsed: Rehearsed | None = None
     _plans: dict[Any, PushedWalk] = field(default_factory=dict)
 
     def __call__(self, job: Job) -> list[tuple[Value, ...]]:
         """Return outcomes and error of each run of a job."""
+        if self.device is not None:
+            points = [self.settings(point) for point in job.points]
+            return batched_rows(self, self.device, points, job.drawn)
         return [
             self.row(point, job.drawn[at] if job.drawn else None)
             for at, point in enumerate(job.points)
@@ -304,7 +310,7 @@ class Experiment:
             start = settings.get("push.time", 0.5 * plan.motion.duration)
         dt = self.study.options.get("dt", 1e-3)
         made = horizontal_push(
-            world.robot,
+            self.study.robot,
             impulse * self.study.robot.mass,
             math.radians(settings.get("push.direction", 0.0)),
             dt * round(start / dt),
@@ -389,8 +395,13 @@ class Experiment:
         )
 
 
-def make_experiment(study: Study) -> Experiment:
+def make_experiment(study: Study, device: Device | None = None) -> Experiment:
     """Return what the runs of a study have in common.
+
+    Args:
+        study: The study.
+        device: What walks are computed on if many can be done at once; the CPU unless
+            given.
 
     Raises:
         EquipoiseError: If something asked for is impossible for all of them.
@@ -408,8 +419,13 @@ def make_experiment(study: Study) -> Experiment:
     varied = [own.parameter.name for own in study.varied]
     refuse_servo_gains(world, dict.fromkeys([*study.constants, *varied]))
     if study.verb == "walk":
+        on_toes = False
         if made.model is not None and not any(name.startswith(GAIT) for name in varied):
-            made.plan(made.settings(study.points[0]), robot)  # the same for all
+            plan = made.plan(made.settings(study.points[0]), robot)  # all have it
+            numbers = plan.motion.gait.parameters
+            on_toes = max(numbers.heel_off, numbers.toe_first) > 0.0
+        if not on_toes and why_one_by_one(study) is None:
+            made.device = device or Device()
     elif study.verb == "dance":
         arms = options.get("arms")
         motion = None if arms is None else read_arm_motion(arms, robot)

@@ -96,11 +96,11 @@ FELL = (SURVIVED, "achieved", "fell_at_s")
 # What is measured unless asked for.
 USUAL: dict[Verb, tuple[str, ...]] = {
     "walk": (
-        *FELL,
+        SURVIVED,
+        "fell_at_s",
         "com_error_from_stance_m.mean",
         "com_error_from_stance_m.max",
         "zmp_margin_m.min",
-        "actuators.peak_torque_fraction",
     ),
     "push": (*FELL, "com_excursion_m", "limit_fraction"),
     "dance": (*FELL, "com_error_m.max", "zmp_deviation_m.x", "zmp_deviation_m.y"),

@@ -28,6 +28,7 @@ from equipoise.log.folder import (
     write_folder,
 )
 from equipoise.simulation.summary import versions
+from equipoise.study.batched_walks import Device, why_one_by_one
 from equipoise.study.experiments import Experiment, Job, make_experiment
 from equipoise.study.outcomes import SURVIVED
 from equipoise.study.possible_robots import PossibleRobots, possible_robots
@@ -102,12 +103,13 @@ class Place:
         return Workers(work, self.jobs)
 
 
-def place_for(on: str = CORES, jobs: int | None = None) -> Place:
+def place_for(on: str, jobs: int | None, study: Study) -> Place:
     """Return where a study runs.
 
     Args:
         on: As in :func:`run_study`.
         jobs: Number of processes; one for each core unless given.
+        study: The study, of which a GPU may not be able to do the runs.
 
     Raises:
         EquipoiseError: If there is no such place.
@@ -117,10 +119,10 @@ def place_for(on: str = CORES, jobs: int | None = None) -> Place:
     if on == GPU:
         from equipoise.kernels.runtime import has_cuda
 
-        if has_cuda():
+        why = "no GPU was found" if not has_cuda() else why_one_by_one(study)
+        if why is None:
             return Place(GPU, 1)
-        said = "no GPU was found: it runs on cores"
-        return Place(CORES, jobs or cores(), said)
+        return Place(CORES, jobs or cores(), f"{why}: it runs on cores")
     if on not in (CORES, RAY) and not on.startswith(f"{RAY}://"):
         raise EquipoiseError(
             f"nothing runs on '{on}'; choose from {CORES}, {GPU}, {RAY} and "
@@ -149,8 +151,10 @@ class StudyRuns:
         self.study = study
         self.robots: PossibleRobots | None = possible_robots(study)
         self.points: Points = study.points
-        self.experiment = make_experiment(study)
-        self.size = 1
+        device = Device("cuda", "float32") if place.on == GPU else Device()
+        self.experiment = make_experiment(study, device)
+        used = self.experiment.device
+        self.size = 1 if used is None else used.size(len(self))
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -182,6 +186,7 @@ class StudyRuns:
             "varied_parameters": content_hash(study.varied),
             "sampling": content_hash(study.sampling),
             "posterior": content_hash(found),
+            "numbers": None if made.device is None else made.device.dtype,
             "batch": self.size,
             "code_of_Equipoise": code_hash(NOT_RUNNING),
             "versions": versions(),
@@ -240,7 +245,7 @@ def run_study(
     """
     if not isinstance(study, Study):
         study = load_study(study)
-    place = place_for(on, jobs)
+    place = place_for(on, jobs, study)
     check_folder(out, files=FILES, replace=replace)
     runs = StudyRuns(study, place)
     path = store_beside(out)
@@ -364,7 +369,7 @@ def _summary(runs: StudyRuns, store: ResultStore, place: Place) -> dict[str, Any
         for name, at in places.items():
             spread[name].add(values[at])
     failed = sum(errors.values())
-    count = len(runs)
+    count, used = len(runs), runs.experiment.device
     sentence = f"{count} runs of {study.verb} with {study.robot.name}"
     if at_survived is not None and known:
         sentence += f": {survived} of {known} survived ({100 * survived / known:.1f} %)"
@@ -407,6 +412,7 @@ def _summary(runs: StudyRuns, store: ResultStore, place: Place) -> dict[str, Any
             "seed": study.sampling.seed,
         },
         "on": place.on,
+        "numbers": "float64" if used is None else used.dtype,
         "batch": runs.size,
         "notices": [] if place.notice is None else [place.notice],
         "versions": versions(),
@@ -486,7 +492,7 @@ def estimate_study(
     """
     if not isinstance(study, Study):
         study = load_study(study)
-    place = place_for(on, jobs)
+    place = place_for(on, jobs, study)
     runs = StudyRuns(study, place)
     blocks = -(-len(runs) // runs.size)
     last = (blocks - 1) * runs.size
