@@ -171,7 +171,7 @@ def serve() -> None:
         except EOFError:
             raise
         except Exception as error:  # a class that only the parent's script has
-            say(False, _words(error))
+            say(False, words_of(error))
             return
         say(True, READY)
         while True:
@@ -179,11 +179,12 @@ def serve() -> None:
             try:
                 answer = (True, work(job))
             except Exception as error:
-                answer = (False, _words(error))
+                answer = (False, words_of(error))
             say(*answer)
 
 
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
+    """Return what an error says, in one line."""
     said = " ".join(str(error).split())
     if isinstance(error, EquipoiseError):
         return said
