@@ -11,7 +11,7 @@ from typing import Any
 from equipoise.study.places import CORES, place_for
 from equipoise.study.runs import StudyRuns
 from equipoise.study.study_file import Study, load_study
-from equipoise.study.workers import Workers
+from equipoise.study.workers import Workers, cores
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Estimate:
 def estimate_study(
     study: Study | Path | str, *, on: str = CORES, jobs: int | None = None
 ) -> Estimate:
-    """Return what a study will take, from one job that is done twice, and the last.
+    """Return what a study will take, from its first job, done twice, and its last.
 
     Nothing is written.
 
@@ -80,13 +80,13 @@ def estimate_study(
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     block = (times[1] + times[2]) / 2.0 if blocks > 1 else times[1]
-    width = min(place.jobs, blocks)
+    width = min(place.jobs or cores(), blocks)
     seconds = times[0] + max(blocks - 1, 0) * block / width
     row_bytes += sum(len(repr(value)) for value in runs.begin_of_row(0))
     return Estimate(
         runs=len(runs),
         blocks=blocks,
-        jobs=place.jobs,
+        jobs=width,
         first_seconds=times[0],
         block_seconds=block,
         seconds=seconds,

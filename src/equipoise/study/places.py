@@ -15,6 +15,9 @@ from equipoise.study.study_file import Study
 from equipoise.study.workers import Workers, cores
 
 CORES, GPU, RAY = "cores", "gpu", "ray"
+# Jobs that wait at a backend, for each that is done at a time; at a cluster of unknown
+# size.
+AHEAD, AHEAD_OF_CLUSTER = 2, 2000
 
 Rows = list[tuple[Value, ...]]
 
@@ -33,13 +36,19 @@ class Place:
 
     Attributes:
         on: ``"cores"``, ``"gpu"``, ``"ray"`` or ``"ray://host:port"``.
-        jobs: Number of jobs that are done at a time.
+        jobs: Number of jobs that are done at a time; None for as many as a cluster
+            has cores.
         notice: Why it is not where it was asked for, or None.
     """
 
     on: str
-    jobs: int
+    jobs: int | None
     notice: str | None = None
+
+    @property
+    def ahead(self) -> int:
+        """Number of jobs that a backend is given before it has done any."""
+        return AHEAD_OF_CLUSTER if self.jobs is None else AHEAD * self.jobs
 
     def backend(self, work: Experiment) -> AbstractContextManager[Backend]:
         """Return the backend for some work.
@@ -52,7 +61,7 @@ class Place:
 
             address = None if self.on == RAY else self.on
             return RayWorkers(work, address, self.jobs)
-        return Workers(work, self.jobs)
+        return Workers(work, self.jobs or cores())
 
 
 def place_for(on: str, jobs: int | None, study: Study) -> Place:
@@ -80,4 +89,4 @@ def place_for(on: str, jobs: int | None, study: Study) -> Place:
             f"nothing runs on '{on}'; choose from {CORES}, {GPU}, {RAY} and "
             f"{RAY}://HOST:PORT"
         )
-    return Place(on, jobs or cores())
+    return Place(on, jobs or (cores() if on in (CORES, RAY) else None))

@@ -42,8 +42,6 @@ STUDY_NAME = "study.toml"
 FILES = (SUMMARY_NAME, REPORT_NAME, CSV_NAME, PARQUET_NAME, STUDY_NAME)
 # How often to look for Ctrl-C [s].
 WATCH_PERIOD = 0.2
-# Jobs that wait at a backend, for each that is done at a time.
-AHEAD = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +139,7 @@ def do_runs(
                 again += halves
                 store.write(rows)
                 done += len(rows)
-                room = AHEAD * place.jobs
+                room = place.ahead
             for job in again:  # few, and each is a single run
                 running[backend.submit(job)] = job
             while len(running) < room and (job_ := next(waiting, None)) is not None:
