@@ -80,7 +80,7 @@ GRID = '[sampling]\nmethod = "grid"\n'
         (varying("sensors.seed = [0.5]"), "must be a whole number"),
         (
             varying("friction = [0.5]", "friction = 0.4"),
-            r"is in \[run\] and in \[vary\]",
+            r"is in \[run\] and in",
         ),
         (varying("push.time = [1.0]\npush.phase = [0.1]"), "push.time or push.phase"),
         (varying("friction = [0.5]", 'law = "bang"'), "no law 'bang'"),
