@@ -22,7 +22,7 @@ from equipoise.cli.console import (
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
-    from equipoise.study.run_study import Estimate
+    from equipoise.study.estimate import Estimate
     from equipoise.study.study_file import Study as StudyFile
 
 EXAMPLE_NAME = "example.toml"
@@ -90,7 +90,7 @@ class Study:
         return 0
 
     def _estimate(self, study: StudyFile) -> int:
-        from equipoise.study.run_study import estimate_study
+        from equipoise.study.estimate import estimate_study
 
         found = estimate_study(study, on=self.on, jobs=self.jobs)
         _say(found.notice)
@@ -98,7 +98,8 @@ class Study:
         return 0
 
     def _run(self, study: StudyFile, out: Path) -> int:
-        from equipoise.study.run_study import place_for, run_study
+        from equipoise.study.places import place_for
+        from equipoise.study.run_study import run_study
         from equipoise.study.store import store_beside
 
         _say(place_for(self.on, self.jobs, study).notice)

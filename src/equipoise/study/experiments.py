@@ -11,29 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-import numpy as np
-
-from equipoise.arrays import Array
 from equipoise.balance.stabiliser import StabiliserGains
 from equipoise.balance.whole_body.controller import WholeBodyGains
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.motion import Motion, solve
 from equipoise.gait.standing_motion import StandingMotion
-from equipoise.identification.posing.candidates import pose_candidates
-from equipoise.identification.posing.design import choose_poses
-from equipoise.identification.prior import default_prior, prior_belief
-from equipoise.identification.rehearsal import (
-    TrueRobot,
-    draw_truth,
-    estimate_from_poses,
-    noise_of,
-    score,
-    stand_in_poses,
-    usual_encoders,
-    usual_feet,
-)
-from equipoise.identification.statics import FEET, PER_SENSOR, standing_frames
 from equipoise.robot.inertias import Inertial
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
@@ -50,14 +33,19 @@ from equipoise.simulation.feedback import (
 )
 from equipoise.simulation.push import push
 from equipoise.simulation.push_trial import PushedWalk, pushed_walk
-from equipoise.simulation.sensors import FootSensors
 from equipoise.simulation.terrain_names import terrain_named
 from equipoise.simulation.trials import stand, trial_world
 from equipoise.simulation.walk import walk
 from equipoise.simulation.world import World, horizontal_push
 from equipoise.study.batched_walks import Device, batched_rows, why_one_by_one
-from equipoise.study.outcomes import SURVIVED, RehearsalSummary, measured
+from equipoise.study.outcomes import SURVIVED, measured
 from equipoise.study.parameters import GAIT_ANGLES
+from equipoise.study.rehearsal_runs import (
+    CANDIDATES,
+    POSES,
+    Rehearsal,
+    choose_rehearsal,
+)
 from equipoise.study.store import Value
 from equipoise.study.study_file import Study
 from equipoise.study.true_world import (
@@ -70,9 +58,6 @@ from equipoise.study.true_world import (
 
 # Plans of walks that a process keeps: each takes some megabytes.
 MOST_PLANS = 4
-# Poses of a rehearsed identification, those they are chosen from, and new ones in which
-# the result is judged; seed of these.
-POSES, CANDIDATES, NEW_POSES, POSE_SEED = 15, 300, 100, 0
 GAIT = "gait."
 GAINS = "gains."
 LONGEST_ERROR = 300
@@ -94,19 +79,6 @@ class Job:
     drawn: tuple[Mapping[str, Inertial], ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Rehearsed:
-    """What rehearsed identifications have in common.
-
-    Attributes:
-        q: Poses to stand in, shape (n, nq).
-        new: Poses in which the result is judged, shape (m, nq).
-    """
-
-    q: Array
-    new: Array
-
-
 @dataclass(eq=False)
 class Experiment:
     """All that the runs of a study have in common; called with a job, it does it.
@@ -123,7 +95,7 @@ class Experiment:
     world: World
     device: Device | None = None
     motion: StandingMotion | None = None
-    rehearsed: Rehearsed | None = None
+    rehearsed: Rehearsal | None = None
     _plans: dict[Any, PushedWalk] = field(default_factory=dict)
 
     def __call__(self, job: Job) -> list[tuple[Value, ...]]:
@@ -171,7 +143,8 @@ class Experiment:
             self.study.robot, settings, drawn, self.study.options.get("payload_link")
         )
         if self.study.verb == "identify":
-            return vars(self._rehearse(settings, inertials))
+            assert self.rehearsed is not None
+            return vars(self.rehearsed.run(self.study.robot, settings, inertials))
         world = true_world(self.world, settings, inertials)
         ground = true_terrain(self.study.robot, settings)
         match self.study.verb:
@@ -359,41 +332,6 @@ class Experiment:
         seconds = self.study.options.get("seconds", 3.0)
         return stand(world, seconds=seconds, **self._how(settings)).summary
 
-    def _rehearse(
-        self, settings: Settings, inertials: Mapping[str, Inertial]
-    ) -> RehearsalSummary:
-        """Let a true robot stand in poses, identify it, and compare."""
-        assert self.rehearsed is not None
-        model, poses = self.study.robot, self.rehearsed
-        prior = default_prior(model)
-        true = model.with_inertials(inertials) if inertials else model
-        if "truth.seed" in settings:
-            truth = draw_truth(true, prior, settings["truth.seed"])
-        else:
-            values = np.array(prior_belief(true, prior).mean)
-            values[-len(FEET) * PER_SENSOR :] = 0.0
-            truth = TrueRobot(true, values)
-        feet = _noisier(usual_feet(), settings.get("sensors.noise", 1.0))
-        encoders = usual_encoders()
-        seed = settings.get("sensors.seed", 0)
-        stood = stand_in_poses(model, truth, poses.q, feet, encoders, seed)
-        noise = noise_of(feet, encoders)
-        found = estimate_from_poses(stood.poses, noise, prior_belief(model, prior))
-        judged = score(standing_frames(model, poses.new), found, truth)
-        before, after = (
-            np.linalg.norm(errors, axis=1) for errors in (judged.before, judged.after)
-        )
-        rms = [float(np.sqrt(np.mean(errors**2))) for errors in (before, after)]
-        return RehearsalSummary(
-            achieved=rms[1] < rms[0],
-            com_error_before_m=rms[0],
-            com_error_after_m=rms[1],
-            com_error_after_max_m=float(after.max()),
-            com_covered_fraction=float(judged.covered["com"].mean()),
-            link_com_covered_fraction=float(judged.covered["link com"].mean()),
-            poses_stood=len(stood.rows),
-        )
-
 
 def make_experiment(study: Study, device: Device | None = None) -> Experiment:
     """Return what the runs of a study have in common.
@@ -431,27 +369,10 @@ def make_experiment(study: Study, device: Device | None = None) -> Experiment:
         motion = None if arms is None else read_arm_motion(arms, robot)
         made.motion = dance_motion(world, motion, robot)
     elif study.verb == "identify":
-        made.rehearsed = _poses(robot, options)
+        made.rehearsed = choose_rehearsal(
+            robot, options.get("poses", POSES), options.get("candidates", CANDIDATES)
+        )
     return made
-
-
-def _poses(robot: Robot, options: Mapping[str, Any]) -> Rehearsed:
-    count, among = options.get("poses", POSES), options.get("candidates", CANDIDATES)
-    every = pose_candidates(robot, among + NEW_POSES, POSE_SEED)
-    q, new = every[:among], every[among:]
-    feet, encoders = usual_feet(), usual_encoders()
-    design = choose_poses(robot, q, count, noise=noise_of(feet, encoders))
-    return Rehearsed(q[design.rows], new)
-
-
-def _noisier(feet: FootSensors, factor: float) -> FootSensors:
-    return replace(
-        feet,
-        force=replace(feet.force, deviation=factor * np.asarray(feet.force.deviation)),
-        torque=replace(
-            feet.torque, deviation=factor * np.asarray(feet.torque.deviation)
-        ),
-    )
 
 
 def _nested(gains: Any, changed: Mapping[str, float]) -> Any:

@@ -21,6 +21,7 @@ from equipoise.simulation.push import PushSummary
 from equipoise.simulation.trials import StandSummary
 from equipoise.simulation.walk_summary import WalkSummary
 from equipoise.study.parameters import Verb, attribute_words
+from equipoise.study.rehearsal_runs import RehearsalSummary
 from equipoise.study.store import Value
 
 SURVIVED, ERROR = "survived", "error"
@@ -59,30 +60,6 @@ PARTS = {
     "foot_force_n": ("left", "right"),
 }
 NESTED = {"actuators": ActuatorUse, "estimator": EstimateErrors}
-
-
-@dataclass(frozen=True)
-class RehearsalSummary:
-    """Results of a rehearsed identification.
-
-    Attributes:
-        achieved: Whether the identified CoM is nearer to the truth than the model's.
-        com_error_before_m: Error of the model's CoM, root mean square over new poses
-            [m].
-        com_error_after_m: The same of the identified robot [m].
-        com_error_after_max_m: The largest of these [m].
-        com_covered_fraction: Fraction of 95 % intervals of the CoM that hold the truth.
-        link_com_covered_fraction: The same of the links' CoMs.
-        poses_stood: Number of poses in which the robot stood still.
-    """
-
-    achieved: bool
-    com_error_before_m: float
-    com_error_after_m: float
-    com_error_after_max_m: float
-    com_covered_fraction: float
-    link_com_covered_fraction: float
-    poses_stood: int
 
 
 SUMMARIES: dict[Verb, type] = {

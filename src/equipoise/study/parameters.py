@@ -11,13 +11,14 @@ import inspect
 import math
 import re
 from dataclasses import dataclass
-from typing import Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from equipoise.balance.stabiliser import StabiliserGains
 from equipoise.balance.whole_body.controller import WholeBodyGains
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.robot.model import Robot
 from equipoise.simulation.world import pushed_link
+from equipoise.study.store import Value
 
 Verb = Literal["walk", "push", "dance", "stand", "identify"]
 VERBS: tuple[Verb, ...] = ("walk", "push", "dance", "stand", "identify")
@@ -281,3 +282,41 @@ def _split_unit(words: str) -> tuple[str, str]:
     """Return a meaning and the unit in brackets at its end, if there is one."""
     match = re.fullmatch(r"(.*?) \[([^\[\]]+)\]", words)
     return (match[1], match[2]) if match else (words, "")
+
+
+def finite_number(value: Any, where: str) -> float:
+    """Return a finite number.
+
+    Raises:
+        EquipoiseError: If it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise EquipoiseError(f"{where} is {value!r}, not a number")
+    if not math.isfinite(value):
+        raise EquipoiseError(f"{where} is {value}; it must be finite")
+    return float(value)
+
+
+def checked_value(own: Parameter, value: Any, where: str) -> Value:
+    """Return a value that a parameter can have.
+
+    Raises:
+        EquipoiseError: If it is another.
+    """
+    if own.kind == "text":
+        if value not in own.texts:
+            raise EquipoiseError(
+                f"{where} is {value!r}; choose from {', '.join(own.texts)}"
+            )
+        return str(value)
+    number = finite_number(value, where)
+    if not own.least <= number <= own.most:
+        bounds = f"{own.least:g} or more"
+        if own.most < math.inf:
+            bounds = f"from {own.least:g} to {own.most:g}"
+        raise EquipoiseError(f"{where} is {number:g}; it must be {bounds}")
+    if own.kind == "whole":
+        if number != int(number):
+            raise EquipoiseError(f"{where} is {number:g}; it must be a whole number")
+        return int(number)
+    return number

@@ -13,7 +13,7 @@ each i.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -23,12 +23,14 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from equipoise.arrays import Array
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, suggest
+from equipoise.study.parameters import Parameter, checked_value, finite_number
 from equipoise.study.store import Value
 
 Method = Literal["grid", "random", "latin-hypercube", "sobol", "posterior"]
 METHODS: tuple[Method, ...] = get_args(Method)
 Kind = Literal["uniform", "log-uniform", "normal", "choice"]
+SPREAD_KEYS = ("distribution", "from", "to", "mean", "std", "values", "points")
 # More runs than these are refused; of Latin hypercubes, which lie in memory, as well.
 MOST_RUNS, MOST_IN_HYPERCUBE = 10**9, 10**6
 # Points of a Sobol sequence are drawn so many at a time, a power of two.
@@ -106,6 +108,72 @@ class Distribution:
             return tuple(dict.fromkeys(int(value) for value in np.rint(found)))
         # what is meant by 0.1 … 0.5 is 0.3, not 0.30000000000000004
         return tuple(float(f"{value:.12g}") for value in found)
+
+
+def read_distribution(own: Parameter, value: Any, where: str) -> Distribution:
+    """Return how a parameter is spread, from a study's file.
+
+    Args:
+        own: The parameter.
+        value: A list of values, or a table: ``from`` and ``to``, ``mean`` and ``std``,
+            or ``values``, with ``distribution`` and ``points``.
+        where: Names file and parameter.
+
+    Raises:
+        EquipoiseError: If the range is empty, or something else is wrong.
+    """
+    if isinstance(value, list):
+        value = {"values": value}
+    if not isinstance(value, Mapping):
+        raise EquipoiseError(
+            f"{where} is {value!r}; a range is needed, {{ from = …, to = … }}, or a "
+            "list of values (a constant stands in [run])"
+        )
+    for key in value:
+        if key not in SPREAD_KEYS:
+            raise EquipoiseError(
+                f"{where}: there is no '{key}'{suggest(key, SPREAD_KEYS)}; known are: "
+                f"{', '.join(SPREAD_KEYS)}"
+            )
+    usual = "choice" if "values" in value else "normal" if "mean" in value else None
+    kind: Kind = value.get("distribution", usual or "uniform")
+    if kind not in get_args(Kind):
+        raise EquipoiseError(
+            f"{where}: no distribution '{kind}'{suggest(str(kind), get_args(Kind))}; "
+            f"choose from {', '.join(get_args(Kind))}"
+        )
+    whole, points = own.kind == "whole", value.get("points")
+    if points is not None and not (type(points) is int and points >= 1):
+        raise EquipoiseError(f"{where}: points is {points!r}; it must be 1 or more")
+    if kind == "choice":
+        values = value.get("values")
+        if not isinstance(values, list) or not values:
+            raise EquipoiseError(f"{where}: its range is empty: no values")
+        checked = tuple(checked_value(own, item, where) for item in values)
+        if len(set(checked)) < len(checked):
+            raise EquipoiseError(f"{where}: a value is there twice")
+        return Distribution("choice", values=checked)
+    if own.kind == "text":
+        raise EquipoiseError(f"{where} is a text: give a list of values")
+    names = ("mean", "std") if kind == "normal" else ("from", "to")
+    for name in names:
+        if name not in value:
+            raise EquipoiseError(f"{where}: '{name}' is missing")
+    if kind == "normal":
+        mean = float(checked_value(own, value["mean"], where) or 0.0)
+        std = finite_number(value["std"], f"{where}: std")
+        if std <= 0.0:
+            raise EquipoiseError(f"{where}: its range is empty: std is {std:g}")
+        return Distribution(kind, mean, std, whole=whole)
+    low, high = (float(checked_value(own, value[name], where) or 0.0) for name in names)
+    if not low < high:
+        raise EquipoiseError(
+            f"{where}: its range is empty: from {low:g} to {high:g} (a constant stands "
+            "in [run])"
+        )
+    if kind == "log-uniform" and low <= 0.0:
+        raise EquipoiseError(f"{where}: log-uniform from {low:g}; it must be above 0")
+    return Distribution(kind, low, high, points=points, whole=whole)
 
 
 class Points:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,17 +18,25 @@ from equipoise.study.parameters import (
     VERBS,
     Parameter,
     Verb,
+    checked_value,
     find_parameter,
+    finite_number,
     known_parameters,
 )
-from equipoise.study.sampling import METHODS, Distribution, Kind, Method, Points
+from equipoise.study.sampling import (
+    METHODS,
+    SPREAD_KEYS,
+    Distribution,
+    Method,
+    Points,
+    read_distribution,
+)
 from equipoise.study.store import Value
 
 FORMAT = "equipoise study 1"
 RUN = "run"
 LAWS = (*get_args(Law), "none")
 KNOWS = ("nominal", "true")
-SPREAD_KEYS = ("distribution", "from", "to", "mean", "std", "values", "points")
 SAMPLING_KEYS = ("method", "count", "seed", "log", "table", "inertia_std")
 
 
@@ -232,7 +239,7 @@ def read_study(content: Mapping[str, Any], text: str, path: Path) -> Study:
                 f"of {verb} are: {', '.join(choices)}"
             )
         own = find_parameter(name, parameters, verb, here)
-        constants[name] = _value(own, value, f"{here}: '{name}'")
+        constants[name] = checked_value(own, value, f"{here}: '{name}'")
     sampling = _sampling(_table(content, "sampling", where), folder, where)
     varied = _varied(content, parameters, verb, sampling.method, where)
     both = sorted({own.parameter.name for own in varied} & set(constants))
@@ -358,87 +365,8 @@ def _varied(
     found = []
     for name, value in _leaves(table, here):
         own = find_parameter(name, parameters, verb, here)
-        found.append(Varied(own, _distribution(own, value, f"{here}: '{name}'")))
+        found.append(Varied(own, read_distribution(own, value, f"{here}: '{name}'")))
     return tuple(found)
-
-
-def _distribution(own: Parameter, value: Any, where: str) -> Distribution:
-    if isinstance(value, list):
-        value = {"values": value}
-    if not isinstance(value, Mapping):
-        raise EquipoiseError(
-            f"{where} is {value!r}; a range is needed, {{ from = …, to = … }}, or a "
-            "list of values (a constant stands in [run])"
-        )
-    _refuse_other_keys(value, SPREAD_KEYS, where)
-    usual = "choice" if "values" in value else "normal" if "mean" in value else None
-    kind: Kind = _choice(
-        {"distribution": value.get("distribution", usual or "uniform")},
-        "distribution",
-        get_args(Kind),
-        where,
-    )
-    whole, points = own.kind == "whole", value.get("points")
-    if points is not None and not (type(points) is int and points >= 1):
-        raise EquipoiseError(f"{where}: points is {points!r}; it must be 1 or more")
-    if kind == "choice":
-        values = value.get("values")
-        if not isinstance(values, list) or not values:
-            raise EquipoiseError(f"{where}: its range is empty: no values")
-        checked = tuple(_value(own, item, where) for item in values)
-        if len(set(checked)) < len(checked):
-            raise EquipoiseError(f"{where}: a value is there twice")
-        return Distribution("choice", values=checked)
-    if own.kind == "text":
-        raise EquipoiseError(f"{where} is a text: give a list of values")
-    names = ("mean", "std") if kind == "normal" else ("from", "to")
-    for name in names:
-        if name not in value:
-            raise EquipoiseError(f"{where}: '{name}' is missing")
-    if kind == "normal":
-        mean = float(_value(own, value["mean"], where) or 0.0)
-        std = _number(value["std"], f"{where}: std")
-        if std <= 0.0:
-            raise EquipoiseError(f"{where}: its range is empty: std is {std:g}")
-        return Distribution(kind, mean, std, whole=whole)
-    low, high = (float(_value(own, value[name], where) or 0.0) for name in names)
-    if not low < high:
-        raise EquipoiseError(
-            f"{where}: its range is empty: from {low:g} to {high:g} (a constant stands "
-            "in [run])"
-        )
-    if kind == "log-uniform" and low <= 0.0:
-        raise EquipoiseError(f"{where}: log-uniform from {low:g}; it must be above 0")
-    return Distribution(kind, low, high, points=points, whole=whole)
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise EquipoiseError(f"{where} is {value!r}, not a number")
-    if not math.isfinite(value):
-        raise EquipoiseError(f"{where} is {value}; it must be finite")
-    return float(value)
-
-
-def _value(own: Parameter, value: Any, where: str) -> Value:
-    """Return a value that a parameter can have."""
-    if own.kind == "text":
-        if value not in own.texts:
-            raise EquipoiseError(
-                f"{where} is {value!r}; choose from {', '.join(own.texts)}"
-            )
-        return str(value)
-    number = _number(value, where)
-    if not own.least <= number <= own.most:
-        bounds = f"{own.least:g} or more"
-        if own.most < math.inf:
-            bounds = f"from {own.least:g} to {own.most:g}"
-        raise EquipoiseError(f"{where} is {number:g}; it must be {bounds}")
-    if own.kind == "whole":
-        if number != int(number):
-            raise EquipoiseError(f"{where} is {number:g}; it must be a whole number")
-        return int(number)
-    return number
 
 
 def _sampling(table: Mapping[str, Any], folder: Path, where: str) -> Sampling:
@@ -465,7 +393,7 @@ def _sampling(table: Mapping[str, Any], folder: Path, where: str) -> Sampling:
         seed,
         None if log is None else folder / str(log),
         bool(table.get("table", False)),
-        None if std is None else _number(std, f"{here}: inertia_std"),
+        None if std is None else finite_number(std, f"{here}: inertia_std"),
     )
 
 

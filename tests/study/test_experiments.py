@@ -1,0 +1,171 @@
+"""Runs of a study: what parameters do to robot and world, and two ways to walk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from study.studies import varying, written
+
+import equipoise as eq
+from equipoise.errors import EquipoiseError
+from equipoise.simulation.trials import trial_world
+from equipoise.simulation.world import pushed_link
+from equipoise.study.experiments import Job, make_experiment
+from equipoise.study.true_world import true_inertials, true_terrain, true_world
+
+
+@pytest.fixture(scope="module")
+def biped() -> eq.Robot:
+    """Return the biped of ITU."""
+    return eq.load("itu-biped")
+
+
+def every_point(study: eq.Study) -> Job:
+    """Return all runs of a study as one job."""
+    return Job(0, tuple(study.points[k] for k in range(len(study.points))))
+
+
+def test_masses_of_the_true_robot(biped: eq.Robot) -> None:
+    """Factors scale mass and inertia, offsets move CoMs, a payload comes on top."""
+    torso = pushed_link(biped)
+    other = next(
+        link.name
+        for link in biped.description.links
+        if link.inertial is not None and link.name != torso
+    )
+    settings = {
+        "mass": 1.1,
+        "torso.com.x": 0.02,
+        f"links.{other}.mass": 2.0,
+        f"links.{other}.com.z": -0.01,
+        "payload.mass": 3.0,
+    }
+    found = true_inertials(biped, settings)
+    links = biped.description.link_by_name
+    old, new = links[other].inertial, found[other]
+    assert old is not None
+    assert new.mass == pytest.approx(2.2 * old.mass)
+    assert new.inertia_in_link == pytest.approx(2.2 * old.inertia_in_link)
+    assert new.com_in_link - old.com_in_link == pytest.approx([0.0, 0.0, -0.01])
+    old, new = links[torso].inertial, found[torso]
+    assert old is not None
+    assert new.mass == pytest.approx(1.1 * old.mass + 3.0)
+    assert new.com_in_link - old.com_in_link == pytest.approx([0.02, 0.0, 0.0])
+    assert true_inertials(biped, {}) == {}
+
+
+def test_the_true_world(biped: eq.Robot) -> None:
+    """Contact, servos and ground; the fraction of critical damping stays."""
+    world = trial_world(biped)
+    settings = {
+        "friction": 0.4,
+        "contact.stiffness": 4.0,
+        "servo.stiffness": 0.5,
+        "actuator.delay": 0.002,
+    }
+    true = true_world(world, settings, {})
+    assert true.material.static_friction == 0.4
+    assert true.material.stiffness == pytest.approx(4.0 * world.material.stiffness)
+    assert true.material.damping == pytest.approx(2.0 * world.material.damping)
+    assert true.actuation.stiffness == pytest.approx(0.5 * world.actuation.stiffness)
+    assert (true.actuation.damping == world.actuation.damping).all()
+    assert true.actuation.delay == 0.002
+    assert true_terrain(biped, {"terrain.roughness": 0.0, "terrain.seed": 1}) is None
+    rough = true_terrain(biped, {"terrain.roughness": 0.01, "terrain.seed": 1})
+    assert rough is not None
+    slope = true_terrain(biped, {"terrain.slope": 5.0})
+    assert slope is not None
+    assert float(slope.height(1.0, 0.0)) == pytest.approx(np.tan(np.radians(5.0)))
+
+
+def test_walks_many_at_once_are_those_one_by_one(tmp_path: Path) -> None:
+    """Without noise, with everything varied at once: the same to rounding."""
+    vary = """
+sensors.noise = [0.0]
+torso.com.x = [0.02]
+links.left_foot.mass = [1.3]
+payload.mass = [1.0]
+friction = [0.5]
+contact.stiffness = [0.5]
+servo.stiffness = [0.9]
+servo.damping = [1.2]
+actuator.delay = [0.002]
+terrain.roughness = [0.0, 0.01]
+push.impulse = [0.1]
+push.direction = [90.0]
+push.time = [1.5]
+gait.length = [0.2]
+gains.dcm = [2.5]
+"""
+    rows = []
+    for option in ("one_by_one = true", ""):
+        study = eq.load_study(written(tmp_path, varying(vary, option)))
+        experiment = make_experiment(study)
+        assert (experiment.device is None) == bool(option)
+        rows.append(experiment(every_point(study)))
+    for alone, together in zip(*rows, strict=True):
+        assert alone[-1] is together[-1] is None
+        assert alone[:2] == together[:2] == (True, None)
+        assert together[2] == pytest.approx(alone[2], rel=5e-3)
+        assert together[3:5] == pytest.approx(alone[3:5], rel=1e-6)
+    assert rows[0][0] != rows[0][1]
+
+
+def test_a_bad_point_costs_no_other(tmp_path: Path) -> None:
+    """A step that no leg can make, and an inertia that no body has: errors."""
+    study = eq.load_study(
+        written(tmp_path, varying("gait.length = [0.1, 5.0]\nsensors.seed = [1]"))
+    )
+    experiment = make_experiment(study)
+    good, bad = experiment(every_point(study))
+    assert good[0] is True
+    assert good[-1] is None
+    assert bad[:-1] == (None,) * 5
+    assert bad[-1] is not None
+    alone = experiment(Job(0, (study.points[0],)))
+    assert alone == [good]  # whatever walks beside it
+
+
+def test_gains_that_are_the_usual_ones_change_nothing(tmp_path: Path) -> None:
+    """Feedback made with gains and noise of its own is the usual one with these."""
+    text = varying(
+        "gains.dcm = [2.0]\nsensors.noise = [1.0]\nsensors.seed = [3]",
+        "one_by_one = true",
+    )
+    with_gains, without = (
+        make_experiment(study)(every_point(study))
+        for study in (
+            eq.load_study(written(tmp_path, own))
+            for own in (text, text.replace("gains.dcm = [2.0]\n", ""))
+        )
+    )
+    assert with_gains == without
+
+
+@pytest.mark.parametrize(
+    ("run", "vary", "message"),
+    [
+        ('law = "paper"', "friction = [0.5]", "for robots that stand"),
+        ('law = "whole-body"', "servo.stiffness = [0.5]", "joints .* told torques"),
+        ("dt = 1.0", "friction = [0.5]", "time step"),
+        ('terrain = "sea"', "friction = [0.5]", "no terrain 'sea'"),
+    ],
+)
+def test_what_no_run_can_do_is_refused(
+    tmp_path: Path, run: str, vary: str, message: str
+) -> None:
+    """Before anything is begun, in one line."""
+    study = eq.load_study(written(tmp_path, varying(vary, run)))
+    with pytest.raises(EquipoiseError, match=message):
+        make_experiment(study)
+
+
+def test_an_error_is_part_of_the_row(tmp_path: Path) -> None:
+    """A push of nothing is refused by the run, not by the study."""
+    text = varying("push.impulse = [0.0]").replace('"walk"', '"push"')
+    study = eq.load_study(written(tmp_path, text.replace("steps = 2\n", "")))
+    (row,) = make_experiment(study)(every_point(study))
+    assert row[:-1] == (None,) * len(study.outcomes)
+    assert "it must be positive" in str(row[-1])
