@@ -43,9 +43,8 @@ def main() -> None:
         Path(options.save).write_bytes(pickle.dumps(arrays))
         print(f"{arrays.robots} robots, {arrays.dt * arrays.steps:g} s: {options.save}")
         return
-    size = options.batch or (64 if options.device == "cpu" else 1 << 15)
-    edges = range(0, options.walks, size)
-    parts = [np.arange(at, min(at + size, options.walks)) for at in edges]
+    size = options.batch or (64 if options.device == "cpu" else 1 << 16)
+    parts = np.array_split(np.arange(options.walks), -(-options.walks // size))
     short = replace(arrays, steps=max(round(WARM_UP / arrays.dt), 1))
     began = time.perf_counter()
     walked(short, parts[0], options)
@@ -63,7 +62,7 @@ def main() -> None:
     device = wp.get_device(options.device)
     print(
         f"{options.walks} walks of {seconds:g} s on {device.name}, {options.dtype}, "
-        f"{options.threads} threads, batches of {size}: {fine.sum()} survived, "
+        f"{options.threads} threads, {len(parts)} batches: {fine.sum()} survived, "
         f"{fell.sum()} fell, {diverged.sum()} diverged; {wall:.1f} s, "
         f"{options.walks * seconds / wall:.4g} times real time"
     )
@@ -95,9 +94,9 @@ def planned(name: str, seconds: float) -> WalkArrays:
     import equipoise as eq
     from benchmarks.com_jacobian import g1_urdf
     from equipoise.gait.fit import fit_walk
+    from equipoise.simulation.planned_walks import PlannedWalks
     from equipoise.simulation.trials import trial_world
     from equipoise.simulation.variation import Variation
-    from equipoise.simulation.walking_fleet import PlannedWalks
 
     robot = eq.load(g1_urdf() if name == "g1" else name)
     world = trial_world(robot, mode="servo")
