@@ -80,6 +80,8 @@ class PlannedWalks:
         dt: float = 1e-3,
     ) -> None:
         """Check all arguments."""
+        if not motions:
+            raise EquipoiseError("there is no motion to walk")
         self.world, self.motions = world, motions
         self._model = model or world.robot
         self.dt = check_dt(dt)
@@ -95,12 +97,11 @@ class PlannedWalks:
         )
         if not (np.isfinite(self._noise).all() and (self._noise >= 0.0).all()):
             raise EquipoiseError("noise: factors must be finite, and 0 or more")
-        each = (
-            [gains or StabiliserGains()] if not isinstance(gains, Sequence) else gains
+        if isinstance(gains, Sequence) and len(gains) != count:
+            raise ShapeError(f"gains: {len(gains)} of them for {count} robots")
+        self._gains = (
+            list(gains) if isinstance(gains, Sequence) else [gains or StabiliserGains()]
         )
-        if len(each) not in (1, count):
-            raise ShapeError(f"gains: {len(each)} of them for {count} robots")
-        self._gains = list(each)
         self._variation = None if variation is None else variation.checked(world, count)
         self._check(motions)
         steps = [self._steps(motion, seconds) for motion in motions]
@@ -131,8 +132,6 @@ class PlannedWalks:
         frame = robot.model.frames[robot.frame_id("base_link")]
         if frame.parentJoint != 1:
             raise EquipoiseError(f"'{frame.name}' of {robot.name} is not on its base")
-        if not motions:
-            raise EquipoiseError("there is no motion to walk")
         for motion in motions:
             if motion.robot.name != robot.name:
                 raise EquipoiseError(
