@@ -21,6 +21,7 @@ import warp as wp
 
 from equipoise.kernels import walking
 from equipoise.kernels.monitor import DIVERGED, FELL, WHY
+from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import SCALARS
 from equipoise.kernels.walks import WalkArrays, Walked, Walks
 
@@ -80,7 +81,9 @@ def walked(arrays: WalkArrays, part: np.ndarray, options: argparse.Namespace) ->
     rows = arrays.of_robots((part % arrays.robots).astype(np.int32))
     seeded = rows.sensors | {"seed": part.astype(np.int32)}
     scalar = SCALARS[np.dtype(options.dtype)]
-    return Walks(replace(rows, sensors=seeded), scalar, options.device).run()
+    with lock:
+        walks = Walks(replace(rows, sensors=seeded), scalar, options.device)
+    return walks.run()
 
 
 def planned(name: str, seconds: float) -> WalkArrays:

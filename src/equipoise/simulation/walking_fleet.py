@@ -108,7 +108,7 @@ def walk_together(
         seconds: How long [s]; as long as its motion lasts for each unless given.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
         dtype: ``float64`` or ``float32``.
-        threads: Threads of the CPU, which work on batches of their own.
+        threads: Threads of the CPU, which work on batches of their own; one for a GPU.
         batch: Robots that a thread or the GPU works on at once; memory grows with it,
             results do not depend on it.
         dt: Time step [s].
@@ -119,6 +119,7 @@ def walk_together(
         ShapeError: If an argument is for another number of robots.
     """
     numbers = check_target(device, dtype)
+    from equipoise.kernels.once import lock
     from equipoise.kernels.runtime import SCALARS
     from equipoise.kernels.walks import Walks
 
@@ -141,13 +142,15 @@ def walk_together(
         )
     # walks of about the same length end together
     order = np.argsort(walks.ends, kind="stable")
-    parts = np.array_split(order, -(-len(order) // most))
+    count = len(order)
+    parts = np.array_split(order, max(-(-count // most), min(threads, count)))
 
     def work(rows: NDArray[np.int64]) -> WalkedTogether:
-        walked = Walks(walks.arrays(rows), SCALARS[numbers], device).run()
-        return _results(walks, rows, walked)
+        with lock:  # neither Pinocchio's data nor Warp's state is for two threads
+            laid_out = Walks(walks.arrays(rows), SCALARS[numbers], device)
+        return _results(walks, rows, laid_out.run())
 
-    if threads > 1 and device == "cpu":
+    if threads > 1:
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(work, parts))
     else:
