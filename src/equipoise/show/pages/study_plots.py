@@ -34,7 +34,7 @@ from equipoise.study.sensitivity import outcome_words
 # Parameters whose bars are drawn.
 MOST_BARS = 16
 # Places in drawings [px]: names of bars, a bar, room for its number, a row of a map.
-NAMES, BAR, NUMBER, ROW = 176.0, 22.0, 44.0, 30.0
+NAMES, BAR, NUMBER, ROW = 176.0, 22.0, 54.0, 30.0
 LONGEST_NAME, LONGEST_TICK = 28, 9
 # Width of a letter [px], and how dark cells are.
 LETTER, LIGHTEST, DARKEST = 6.6, 0.04, 0.75
