@@ -238,7 +238,7 @@ def test_results_of_another_study_are_refused(
         kept.write([(0, [0.0] * len(standing.columns))])
     before = store.read_bytes()
     other = written(tmp_path, STANDING.replace("seed = 3", "seed = 4"))
-    with pytest.raises(EquipoiseError, match="results of something else: .*sampling"):
+    with pytest.raises(EquipoiseError, match=r"something else: .*sampling"):
         eq.run_study(other, out)
     assert store.read_bytes() == before
     assert not out.exists()

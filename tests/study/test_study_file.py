@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from study.studies import STANDING, varying, written
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.study.outcomes import USUAL, known_outcomes
-from equipoise.study.parameters import VERBS, known_parameters
+from equipoise.study.parameters import FIXED, VERBS, known_parameters
+from equipoise.study.study_file import OPTIONS
 
 
 def test_names_with_and_without_quotes(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ GRID = '[sampling]\nmethod = "grid"\n'
         (varying("sensors.seed = [0.5]"), "must be a whole number"),
         (
             varying("friction = [0.5]", "friction = 0.4"),
-            r"is in \[run\] and in \[vary\]",
+            r"is in \[run\] and in",
         ),
         (varying("push.time = [1.0]\npush.phase = [0.1]"), "push.time or push.phase"),
         (varying("friction = [0.5]", 'law = "bang"'), "no law 'bang'"),
@@ -141,3 +143,20 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """One line."""
     with pytest.raises(EquipoiseError, match=r"no.toml"):
         eq.load_study(tmp_path / "no.toml")
+
+
+def test_the_page_has_every_parameter_and_option() -> None:
+    """What can be varied, and said in [run], stands in docs/study.md."""
+    page = (Path(__file__).parents[2] / "docs" / "study.md").read_text("utf-8")
+    for name in (*(own.name for own in FIXED), *OPTIONS):
+        assert f"`{name}`" in page, name
+
+
+def test_the_example_can_be_loaded(tmp_path: Path) -> None:
+    """The file that --write-example writes."""
+    text = (resources.files("equipoise.study") / "example.toml").read_text("utf-8")
+    path = tmp_path / "example.toml"
+    path.write_text(text)
+    study = eq.load_study(path)
+    assert len(study.points) == 15
+    assert study.verb == "walk"

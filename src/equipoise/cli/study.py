@@ -19,6 +19,7 @@ from equipoise.cli.console import (
     printable,
     progress,
 )
+from equipoise.cli.world_options import command_line
 from equipoise.errors import EquipoiseError
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class Study:
         return 0
 
     def _run(self, study: StudyFile, out: Path) -> int:
+        from equipoise.show.pages.study_report import study_report
         from equipoise.study.places import place_for
         from equipoise.study.run_study import run_study
         from equipoise.study.store import store_beside
@@ -113,6 +115,9 @@ class Study:
                     jobs=self.jobs,
                     replace=self.force,
                     progress=told,
+                    page=lambda table, summary: study_report(
+                        table, summary, f"study {study.name}", command_line()
+                    ),
                 )
         except KeyboardInterrupt:
             if store_beside(out).exists():
@@ -166,6 +171,12 @@ def _print(summary: Mapping[str, Any]) -> None:
             numbers = (f"{own[key]:.4g}" for key in ("mean", "min", "max"))
             table.add_row(printable(name), own["unit"], *numbers)
     console.print(table)
+    for own in summary["sensitivity"]:
+        if own["effects"]:
+            sentence = own["effects"][0]["sentence"]
+            console.print(printable(sentence), soft_wrap=True)
+    if summary["safest_gait"] is not None:
+        console.print(printable(summary["safest_gait"]["sentence"]), soft_wrap=True)
     for own in summary["errors"]:
         line = printable(f"{own['runs']} runs failed: {own['error']}")
         console.print(line, style="yellow", soft_wrap=True)

@@ -59,7 +59,7 @@ class StudyResult:
     table: StudyTable
 
 
-Page = Callable[[Study, StudyTable, dict[str, Any]], str]
+Page = Callable[[StudyTable, dict[str, Any]], str]
 
 
 def run_study(
@@ -88,7 +88,7 @@ def run_study(
         replace: Whether a study that is in the folder already may be replaced.
         progress: Is told the fraction that is done now and then, of what was left to
             do.
-        page: Makes the report's HTML of study, table and summary; none if None.
+        page: Makes the report's HTML of table and summary; no report if None.
 
     Raises:
         EquipoiseError: If something asked for is impossible, the results kept there
@@ -188,7 +188,7 @@ def _write(
 ) -> StudyResult:
     study = runs.study
     table = read_table(study, store.rows())
-    summary = summarise(runs, store, place)
+    summary = summarise(runs, store, place, table)
 
     def write(part: Path) -> None:
         write_csv(part / CSV_NAME, study, store.rows())
@@ -196,8 +196,7 @@ def _write(
         write_text_atomically(part / STUDY_NAME, study.text)
         write_text_atomically(part / SUMMARY_NAME, summary_as_json(summary))
         if page is not None:
-            text = page(study, table, summary)
-            write_text_atomically(part / REPORT_NAME, text)
+            write_text_atomically(part / REPORT_NAME, page(table, summary))
 
     write_folder(out, write, files=FILES, replace=replace)
     return StudyResult(out, summary, table)

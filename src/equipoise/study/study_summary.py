@@ -9,14 +9,26 @@ from equipoise.simulation.summary import versions
 from equipoise.study.outcomes import SURVIVED
 from equipoise.study.places import Place
 from equipoise.study.runs import StudyRuns
+from equipoise.study.safest_gait import safest_gait
+from equipoise.study.sensitivity import sensitivities
 from equipoise.study.store import ResultStore, Value
+from equipoise.study.table import StudyTable
 
 # Errors that a summary tells of.
 MOST_ERRORS = 10
 
 
-def summarise(runs: StudyRuns, store: ResultStore, place: Place) -> dict[str, Any]:
-    """Return the results of a study for ``summary.json``; rows are read one by one."""
+def summarise(
+    runs: StudyRuns, store: ResultStore, place: Place, table: StudyTable
+) -> dict[str, Any]:
+    """Return the results of a study for ``summary.json``.
+
+    Args:
+        runs: Its runs.
+        store: Their results, which are read one by one.
+        place: Where they were done.
+        table: The same as columns, or a part of them, for sensitivities and gaits.
+    """
     study = runs.study
     names = study.columns
     at_survived = names.index(SURVIVED) if SURVIVED in names else None
@@ -34,6 +46,7 @@ def summarise(runs: StudyRuns, store: ResultStore, place: Place) -> dict[str, An
             spread[name].add(values[at])
     failed = sum(errors.values())
     count, used = len(runs), runs.experiment.device
+    safest = safest_gait(table)
     sentence = f"{count} runs of {study.verb} with {study.robot.name}"
     if at_survived is not None and known:
         sentence += f": {survived} of {known} survived ({100 * survived / known:.1f} %)"
@@ -75,6 +88,10 @@ def summarise(runs: StudyRuns, store: ResultStore, place: Place) -> dict[str, An
             "count": study.sampling.count,
             "seed": study.sampling.seed,
         },
+        "sensitivity": [
+            own.as_dict() for own in sensitivities(table, study.sampling.method)
+        ],
+        "safest_gait": None if safest is None else safest.as_dict(),
         "on": place.on,
         "numbers": "float64" if used is None else used.dtype,
         "batch": runs.size,
