@@ -18,7 +18,7 @@ A pseudo-inertia that is positive definite stays so for every G.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError
 from equipoise.identification.consistency import link_bounds
 from equipoise.identification.statics import PER_LINK, links_with_mass
+from equipoise.robot.model import Robot
 from equipoise.simulation.variation import Variation
 
 if TYPE_CHECKING:
@@ -49,13 +50,44 @@ INWARD = 1e-3
 ROUNDING = 1e-10
 
 
+class Posterior(NamedTuple):
+    """Masses and first moments of all links with mass, as measurements leave them.
+
+    Attributes:
+        original: The robot as its file describes it.
+        mean: Best values before physical bounds, shape (4 nl,).
+        covariance: Their covariance, shape (4 nl, 4 nl).
+        best: Best physically possible values, shape (4 nl,).
+    """
+
+    original: Robot
+    mean: Array
+    covariance: Array
+    best: Array
+
+
+def posterior_of(found: Identified) -> Posterior:
+    """Return what an identification leaves possible of the links."""
+    size = PER_LINK * len(found.links)
+    best = [link.mass * np.array([1.0, *link.com]) for link in found.links]
+    return Posterior(
+        found.original,
+        found.estimate.mean[:size],
+        found.estimate.covariance[:size, :size],
+        np.array(best).ravel(),
+    )
+
+
 def sample_robots(
-    found: Identified, count: int, seed: int = 0, inertia_std: float = INERTIA_STD
+    found: Identified | Posterior,
+    count: int,
+    seed: int = 0,
+    inertia_std: float = INERTIA_STD,
 ) -> Variation:
     """Return robots that the measurements leave possible, as a fleet takes them.
 
     Args:
-        found: What was identified.
+        found: What was identified, or its posterior.
         count: Number of robots, n.
         seed: Seed; equal seeds draw equal robots.
         inertia_std: Relative standard deviation of the links' radii of gyration, which
@@ -73,36 +105,32 @@ def sample_robots(
     if not (np.isfinite(inertia_std) and inertia_std >= 0.0):
         raise EquipoiseError(f"inertia_std is {inertia_std:g}; it must be 0 or more")
     rng = np.random.default_rng(seed)
-    links = draw_links(found, count, rng)
+    own = found if isinstance(found, Posterior) else posterior_of(found)
+    links = draw_links(own, count, rng)
     mass = links[..., 0]
     com = links[..., 1:] / mass[..., None]
     inertias = {}
-    for at, (name, old) in enumerate(links_with_mass(found.original).items()):
+    known = links_with_mass(own.original)
+    for at, (name, old) in enumerate(known.items()):
         stretched = _stretched(old.inertia_in_link, count, inertia_std, rng)
         inertias[name] = (mass[:, at] / old.mass)[:, None, None] * stretched
-    names = [link.link for link in found.links]
     return Variation(
-        mass={name: mass[:, at] for at, name in enumerate(names)},
-        com={name: com[:, at] for at, name in enumerate(names)},
+        mass={name: mass[:, at] for at, name in enumerate(known)},
+        com={name: com[:, at] for at, name in enumerate(known)},
         inertia=inertias,
     )
 
 
-def draw_links(found: Identified, count: int, rng: np.random.Generator) -> Array:
+def draw_links(found: Posterior, count: int, rng: np.random.Generator) -> Array:
     """Return masses and first moments of possible robots, shape (count, nl, 4)."""
-    size = PER_LINK * len(found.links)
-    mean = found.estimate.mean[:size]
-    root = _root(found.estimate.covariance[:size, :size])
-    planes, limits = _bounds(found)
-    best, model = (
-        np.array([mass * np.array([1.0, *com]) for mass, com in rows]).ravel()
-        for rows in (
-            [(link.mass, link.com) for link in found.links],
-            [(link.mass_before, link.com_before) for link in found.links],
-        )
-    )
-    inside = best + INWARD * (model - best)
-    start = np.linalg.lstsq(root, inside - mean, rcond=None)[0]
+    mean, root = found.mean, _root(found.covariance)
+    planes, limits = _bounds(found.original)
+    model = [
+        old.mass * np.array([1.0, *old.com_in_link])
+        for old in links_with_mass(found.original).values()
+    ]
+    inside = found.best + INWARD * (np.array(model).ravel() - found.best)
+    start = np.asarray(np.linalg.lstsq(root, inside - mean, rcond=None)[0], np.float64)
     within, reach = planes @ root, limits - planes @ mean
     parts = [
         draw_within(within, reach, start, min(AT_ONCE, count - first), rng)
@@ -203,12 +231,13 @@ def _first_hit(
     return np.take_along_axis(time, plane[:, None], axis=1)[:, 0], plane
 
 
-def _bounds(found: Identified) -> tuple[Array, Array]:
+def _bounds(robot: Robot) -> tuple[Array, Array]:
     """Return A and b of A x ≤ b for the links' parameters, (m, 4 nl) and (m,)."""
     blocks, limits = [], []
-    for at, (name, old) in enumerate(links_with_mass(found.original).items()):
-        planes, most = link_bounds(found.original, name, old)
-        block = np.zeros((len(planes), PER_LINK * len(found.links)))
+    links = links_with_mass(robot)
+    for at, (name, old) in enumerate(links.items()):
+        planes, most = link_bounds(robot, name, old)
+        block = np.zeros((len(planes), PER_LINK * len(links)))
         block[:, PER_LINK * at : PER_LINK * at + PER_LINK] = planes
         blocks.append(block)
         limits.append(most)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.errors import NameNotFoundError
+from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.identification.posterior import Posterior
 from equipoise.identification.randomisation import (
     BodyRange,
     link_ranges,
     merged_ranges,
 )
-from equipoise.identification.statics import PER_LINK
+from equipoise.identification.statics import PER_LINK, links_with_mass
+from equipoise.input_file import LARGEST_TEXT_BYTES, read_input_text
+from equipoise.log.folder import read_summary
+from equipoise.robot.model import Robot
 
 if TYPE_CHECKING:
     from equipoise.identification.identified import Identified
@@ -78,6 +83,47 @@ def export_text(
         "sentence": found.sentence,
     }
     return writers[kind](found, source)
+
+
+def read_posterior(folder: Path, robot: Robot) -> Posterior:
+    """Return what the folder of an identification leaves possible.
+
+    Args:
+        folder: What ``equipoise identify --out DIR --export json`` wrote.
+        robot: The robot that was identified, as its file describes it.
+
+    Raises:
+        EquipoiseError: If the folder is not such a one, or another robot's.
+    """
+    file = folder / EXPORT_FILES["json"]
+    if not file.is_file():
+        raise EquipoiseError(
+            f"{folder}: has no {file.name}: identify with --export json, or give the "
+            "log itself"
+        )
+    links = links_with_mass(robot)
+    names = [f"{link}.{part}" for link in links for part in PARAMETERS]
+    try:
+        plain = json.loads(read_input_text(file, LARGEST_TEXT_BYTES))
+        found = read_summary(folder)["links"]
+        same = plain["parameters"] == names and all(
+            math.isclose(found[name]["mass_before_kg"], own.mass, rel_tol=1e-9)
+            and np.allclose(found[name]["com_before_m"], own.com_in_link, atol=1e-9)
+            for name, own in links.items()
+        )
+        best = [
+            found[name]["mass_kg"] * np.array([1.0, *found[name]["com_m"]])
+            for name in (links if same else ())
+        ]
+        mean = np.array(plain["mean"], dtype=np.float64)
+        covariance = np.array(plain["covariance"], dtype=np.float64)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise EquipoiseError(f"{file}: is not what identify wrote ({error})") from error
+    if not same:
+        raise EquipoiseError(f"{folder}: is the identification of another robot")
+    if mean.shape != (len(names),) or covariance.shape != (len(names), len(names)):
+        raise EquipoiseError(f"{file}: has numbers of another number of links")
+    return Posterior(robot, mean, covariance, np.array(best).ravel())
 
 
 def _hash(file: Path | None) -> str | None:

@@ -11,10 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.identification.identified import Identified
 from equipoise.identification.identify import identify
-from equipoise.identification.posterior import INERTIA_STD, sample_robots
+from equipoise.identification.posterior import (
+    INERTIA_STD,
+    Posterior,
+    posterior_of,
+    sample_robots,
+)
+from equipoise.identification.randomisation_files import read_posterior
 from equipoise.kinematics.com import com
+from equipoise.log.folder import SUMMARY_NAME, read_summary
 from equipoise.robot.inertias import Inertial
 from equipoise.study.store import Value
 from equipoise.study.study_file import Study
@@ -40,11 +46,11 @@ class PossibleRobot(NamedTuple):
 class PossibleRobots:
     """Robots drawn from the posterior of an identification."""
 
-    def __init__(self, found: Identified, seed: int, inertia_std: float) -> None:
+    def __init__(self, found: Posterior, seed: int, inertia_std: float) -> None:
         """Prepare; nothing is drawn yet.
 
         Args:
-            found: What was identified.
+            found: What the measurements leave possible.
             seed: Seed.
             inertia_std: Relative standard deviation of the links' radii of gyration.
         """
@@ -94,6 +100,11 @@ def possible_robots(study: Study) -> PossibleRobots | None:
     own = study.sampling
     if own.log is None:
         return None
-    found = identify(study.robot, own.log, table=own.table)
     std = INERTIA_STD if own.inertia_std is None else own.inertia_std
+    if not (own.log / SUMMARY_NAME).is_file():
+        found = posterior_of(identify(study.robot, own.log, table=own.table))
+    elif read_summary(own.log).get("verb") == "identify":
+        found = read_posterior(own.log, study.robot)
+    else:  # a run that was simulated is a log, too
+        found = posterior_of(identify(study.robot, own.log))
     return PossibleRobots(found, own.seed, std)

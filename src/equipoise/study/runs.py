@@ -63,7 +63,7 @@ class StudyRuns:
     def identity(self) -> dict[str, Any]:
         """Return what makes a study the same study, for its store."""
         study, made = self.study, self.experiment
-        found = None if self.robots is None else self.robots.found.parameters
+        found = None if self.robots is None else self.robots.found
         return {
             "verb": study.verb,
             "robot": content_hash(study.robot, made.world),

@@ -112,7 +112,7 @@ def read_table(study: Study, rows: Rows, most: int = MOST_ROWS) -> StudyTable:
     """Return the columns of a table, of at most so many rows.
 
     Of larger tables the first rows are taken, which are a sample like the others; of
-    grids rows that are equally far apart.
+    grids rows at random, always the same.
 
     Args:
         study: The study.
@@ -120,20 +120,20 @@ def read_table(study: Study, rows: Rows, most: int = MOST_ROWS) -> StudyTable:
         most: Number of rows.
     """
     runs, types = study.points.runs, column_types(study)
-    every = 1
-    if study.sampling.method == "grid":
-        every = -(-runs // most)
-    elif study.sampling.method == "sobol":  # whole base samples
+    if study.sampling.method == "sobol":  # whole base samples
         most -= most % (len(study.varied) + 2)
-    taken = [
-        (number, *values) for number, values in islice(rows, 0, most * every, every)
-    ]
-    by_column = zip(*taken, strict=True) if taken else ((),) * len(types)
-    columns: dict[str, NDArray[Any]] = {}
-    for (name, kind), values in zip(types.items(), by_column, strict=True):
-        if kind == "str":
-            columns[name] = np.array(values, dtype=object)
-        else:
-            plain = [np.nan if value is None else float(value) for value in values]
-            columns[name] = np.array(plain, dtype=np.float64)
+    count = min(runs, most)
+    if study.sampling.method == "grid" and runs > most:
+        drawn = np.random.default_rng(0).choice(runs, most, replace=False)
+        chosen = set(drawn.tolist())
+        rows = (row for row in rows if row[0] in chosen)
+    columns: dict[str, NDArray[Any]] = {
+        name: np.empty(count, dtype=object if kind == "str" else np.float64)
+        for name, kind in types.items()
+    }
+    plain = [kind == "str" for kind in types.values()]
+    into = list(columns.values())
+    for at, (number, values) in enumerate(islice(rows, count)):
+        for column, is_text, value in zip(into, plain, (number, *values), strict=True):
+            column[at] = value if is_text or value is not None else np.nan
     return StudyTable(study.parameters, study.outcomes, columns, runs)
