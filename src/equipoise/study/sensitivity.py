@@ -132,7 +132,7 @@ def _sensitivity(table: StudyTable, outcome: Outcome, method: Method) -> Sensiti
         return _by_sobol(table.parameters, outcome, values)
     known = np.isfinite(values)
     used, lost = int(known.sum()), int((~known).sum())
-    notes = _lost_words(lost, len(values), "run", "runs")
+    notes = _lost_words(lost, len(values), "runs")
     said = RATIO if method != "grid" else VARIANCE
     why = _why_not(values[known], outcome)
     if why is not None:
@@ -162,11 +162,11 @@ def _is_constant(values: Array) -> bool:
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max(initial=0.0))
 
 
-def _lost_words(lost: int, among: int, one: str, many: str) -> tuple[str, ...]:
+def _lost_words(lost: int, among: int, what: str) -> tuple[str, ...]:
     if not lost:
         return ()
-    have = f"{one} has" if lost == 1 else f"{many} have"
-    return (f"{lost} of {among} {have} no value, and cannot be used.",)
+    have = "has" if lost == 1 else "have"
+    return (f"{lost} of {among} {what} {have} no value, and cannot be used.",)
 
 
 def _by_sobol(
@@ -178,7 +178,7 @@ def _by_sobol(
     base = every[:MOST_BASE]
     usable = np.isfinite(base).all(axis=1)
     used, lost = int(usable.sum()), int((~usable).sum())
-    notes = _lost_words(lost, len(base), "base sample", "base samples")
+    notes = _lost_words(lost, len(base), "base samples")
     if len(every) > len(base):
         notes += (f"Of {len(every)} base samples the first {MOST_BASE} are used.",)
     why = _why_not(base[usable].ravel(), outcome)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.show.charts.chart import Series
+from equipoise.arrays import Array
 from equipoise.show.charts.study_maps import StudyCurve, StudyMap
 from equipoise.show.pages.markup import element, stroke, text, titled
 from equipoise.show.pages.svg_plots import (
@@ -33,8 +34,12 @@ from equipoise.study.sensitivity import outcome_words
 # Parameters whose bars are drawn.
 MOST_BARS = 16
 # Places in drawings [px]: names of bars, a bar, room for its number, a row of a map.
-NAMES, BAR, NUMBER, ROW = 176.0, 22.0, 44.0, 30.0
+NAMES, BAR, NUMBER, ROW = 176.0, 22.0, 54.0, 30.0
 LONGEST_NAME, LONGEST_TICK = 28, 9
+# Width of a letter [px], and how dark cells are.
+LETTER, LIGHTEST, DARKEST = 6.6, 0.04, 0.75
+# Lengths below this are shown in millimetres [m].
+SMALL_METRES = 0.5
 # Values that differ by a larger factor are drawn at equal distances.
 LARGEST_RATIO = 30.0
 
@@ -100,121 +105,128 @@ def map_plot(drawn: StudyMap) -> str:
     """Return an outcome over two parameters, the mean of each cell."""
     wide = (WIDTH - LEFT - RIGHT) / len(drawn.columns)
     bottom = TOP + ROW * len(drawn.rows)
-    scale = 100.0 if drawn.unit == "%" else 1.0
+    factor, unit = _scale(drawn.unit, drawn.values)
     shades = drawn.shades
-    columns, rows = (
-        _ticks(drawn.columns, LONGEST_TICK),
-        _ticks(drawn.rows, LONGEST_TICK),
-    )
     parts = []
     for (row, column), value in np.ndenumerate(drawn.values):
         x, y = LEFT + column * wide, bottom - (row + 1) * ROW
         count = int(drawn.counts[row, column])
-        words = number_words(scale * value) if count else ""
-        if drawn.unit == "%" and count:
-            words = f"{scale * value:.0f}"
+        digits = (
+            f"{factor * value:.0f}" if unit == "%" else number_words(factor * value)
+        )
+        words = digits if count else ""
+        opacity = LIGHTEST + (DARKEST - LIGHTEST) * float(shades[row, column])
         square = element(
             "rect",
             x=f"{x:.1f}",
             y=f"{y:.1f}",
             width=f"{wide - 1.0:.1f}",
             height=f"{ROW - 1.0:.1f}",
-            fill_opacity=f"{0.04 + 0.71 * float(shades[row, column]):.2f}"
-            if count
-            else None,
+            fill_opacity=f"{opacity:.2f}" if count else None,
             class_="dot c0" if count else "empty",
         )
         number = _words(x + 0.5 * wide, y + 0.5 * ROW + 4.0, words, "middle", "cell")
         said = (
             f"{drawn.across.name} {drawn.columns.names[column]}, {drawn.up.name} "
-            f"{drawn.rows.names[row]}: {f'{words} {drawn.unit}, ' if count else ''}"
+            f"{drawn.rows.names[row]}: {f'{words} {unit}, ' if count else ''}"
             f"{count} runs"
         )
         parts.append(titled(said, square, number))
-    for row, name in enumerate(rows):
+    for row, name in enumerate(_ticks(drawn.rows)):
         y = bottom - (row + 0.5) * ROW + 4.0
         parts.append(_words(LEFT - 7.0, y, name, "end"))
-    parts += _names_below(columns, LEFT, wide, bottom)
-    parts.append(_axis_name(drawn.across, bottom))
+    parts += _names_below(_ticks(drawn.columns), wide, bottom)
+    label = f"{_with_unit(drawn.across)}; {_counts(drawn.counts, 'cell')}"
+    middle = 0.5 * (LEFT + WIDTH - RIGHT)
+    parts.append(_words(middle, bottom + 36.0, label, "middle"))
     title = f"{drawn.title}; upward: {_with_unit(drawn.up)}"
-    size = WIDTH, bottom + BOTTOM
-    return figure(title, drawn.unit, "".join(parts), size, [_counts(drawn.counts)])
+    return figure(title, unit, "".join(parts), (WIDTH, bottom + BOTTOM), ())
 
 
-def curve_plot(drawn: StudyCurve) -> str:
-    """Return an outcome over a parameter, with 95 % intervals."""
-    scale = 100.0 if drawn.unit == "%" else 1.0
-    low, high = scale * float(drawn.lower.min()), scale * float(drawn.upper.max())
-    if drawn.unit == "%":
+def curve_plots(drawn: Sequence[StudyCurve]) -> list[str]:
+    """Return an outcome over parameters, with 95 % intervals, on one vertical axis."""
+    if not drawn:
+        return []
+    ends = np.concatenate([end for own in drawn for end in (own.lower, own.upper)])
+    factor, unit = _scale(drawn[0].unit, ends)
+    low, high = factor * float(ends.min()), factor * float(ends.max())
+    if unit == "%":
         low, high = 0.0, 100.0
     up = make_axis(low, high, HEIGHT - BOTTOM, TOP, margin=0.03)
-    middle = drawn.cells.middle
-    equal = not np.isfinite(middle).all() or (
-        middle.min() > 0.0 and middle.max() / middle.min() > LARGEST_RATIO
+    return [_curve_plot(own, factor, unit, up) for own in drawn]
+
+
+def _curve_plot(drawn: StudyCurve, factor: float, unit: str, up: Axis) -> str:
+    cells, count = drawn.cells, len(drawn.cells)
+    label = f"{_with_unit(drawn.parameter)}; {_counts(drawn.counts, 'point')}"
+    middle = cells.middle
+    texts = not np.isfinite(middle).all()
+    wide_range = (
+        not texts and middle[0] > 0.0 and middle[-1] > LARGEST_RATIO * middle[0]
     )
-    if equal:
-        wide = (WIDTH - LEFT - RIGHT) / len(middle)
-        x = LEFT + wide * (np.arange(len(middle)) + 0.5)
+    if texts or wide_range:
+        wide = (WIDTH - LEFT - RIGHT) / count
+        x = LEFT + wide * (np.arange(count) + 0.5)
         across = Axis(0.0, 1.0, LEFT, WIDTH - RIGHT, (), 1.0)
-        axes = grid(across, up, _with_unit(drawn.parameter))
-        axes += "".join(
-            _names_below(_ticks(drawn.cells, LONGEST_TICK), LEFT, wide, up.begin)
-        )
+        names = _names_below(_ticks(cells), wide, up.begin)
     else:
-        across = make_axis(
-            float(middle.min()), float(middle.max()), LEFT, WIDTH - RIGHT, margin=0.04
-        )
+        ends = float(middle[0]), float(middle[-1])
+        across = make_axis(*ends, LEFT, WIDTH - RIGHT, margin=0.04)
         x = across.place(middle)
-        axes = grid(across, up, _with_unit(drawn.parameter))
-    y = up.place(scale * drawn.values)
-    ends = [up.place(scale * end) for end in (drawn.lower, drawn.upper)]
-    parts = [axes, stroke(np.stack([x, y], axis=1), "line c0")]
-    for k, name in enumerate(drawn.cells.names):
+        names = []
+    mean, lower, upper = (
+        factor * values for values in (drawn.values, drawn.lower, drawn.upper)
+    )
+    parts = [grid(across, up, label), *names]
+    if not texts:
+        parts.append(stroke(np.stack([x, up.place(mean)], axis=1), "line c0"))
+    for k, name in enumerate(cells.names):
         said = (
-            f"{drawn.parameter.name} {name}: {number_words(scale * drawn.values[k])} "
-            f"({number_words(scale * drawn.lower[k])} to "
-            f"{number_words(scale * drawn.upper[k])}) {drawn.unit}, "
+            f"{drawn.parameter.name} {name}: {number_words(mean[k])} {unit} "
+            f"({number_words(lower[k])} to {number_words(upper[k])}), "
             f"{drawn.counts[k]} runs"
         )
-        whisker = stroke(np.array([[x[k], end[k]] for end in ends]), "curve-whisker c0")
-        parts.append(titled(said, whisker, ring(np.array([x[k], y[k]]), 3.5, "dot c0")))
-    legend = [_counts(drawn.counts), sample("95 % intervals", "c0")]
-    return figure(drawn.title, drawn.unit, "".join(parts), (WIDTH, HEIGHT), legend)
+        whisker = np.array([[x[k], up.place(end)] for end in (lower[k], upper[k])])
+        dot = ring(np.array([x[k], up.place(mean[k])]), 3.5, "dot c0")
+        parts.append(titled(said, stroke(whisker, "curve-whisker c0"), dot))
+    legend = [sample("mean, with its 95 % interval", "c0")]
+    return figure(drawn.title, unit, "".join(parts), (WIDTH, HEIGHT), legend)
 
 
-def _ticks(cells: Cells, longest: int) -> list[str]:
+def _scale(unit: str, values: Array) -> tuple[float, str]:
+    """Return the factor and the unit that values are shown with."""
+    if unit == "%":
+        return 100.0, unit
+    if unit == "m" and np.nanmax(np.abs(values)) < SMALL_METRES:
+        return 1e3, "mm"
+    return 1.0, unit
+
+
+def _ticks(cells: Cells) -> list[str]:
     """Return short names of cells: levels, or the middles of ranges."""
     middle = cells.middle
+    # what is zero but for chance, or rounding, is zero
+    middle[np.abs(middle) < 1e-3 * np.ptp(middle)] = 0.0
     return [
-        _short(name if not np.isfinite(at) else number_words(at), longest)
+        _short(name if not np.isfinite(at) else number_words(at), LONGEST_TICK)
         for name, at in zip(cells.names, middle, strict=True)
     ]
 
 
-def _names_below(
-    names: Sequence[str], left: float, wide: float, bottom: float
-) -> list[str]:
+def _names_below(names: Sequence[str], wide: float, bottom: float) -> list[str]:
     """Return names below columns, not all of them if they would touch."""
     longest = max(map(len, names))
-    every = max(1, -(-int(6.6 * longest + 4.0) // max(int(wide), 1)))
+    every = math.ceil((LETTER * longest + 4.0) / wide)
     return [
-        _words(left + (k + 0.5) * wide, bottom + 17.0, name, "middle")
+        _words(LEFT + (k + 0.5) * wide, bottom + 17.0, name, "middle")
         for k, name in enumerate(names)
         if k % every == 0
     ]
 
 
-def _axis_name(own: Parameter, bottom: float) -> str:
-    middle = 0.5 * (LEFT + WIDTH - RIGHT)
-    return _words(middle, bottom + 36.0, _with_unit(own), "middle")
-
-
-def _counts(counts: NDArray[np.intp]) -> Series:
-    """Return how many runs a cell has as an entry of a legend."""
+def _counts(counts: NDArray[np.intp], what: str) -> str:
     low, high = int(counts.min()), int(counts.max())
-    return sample(
-        f"{low} runs each" if low == high else f"{low} to {high} runs each", "c0"
-    )
+    return f"{low} runs a {what}" if low == high else f"{low} to {high} runs a {what}"
 
 
 def _with_unit(own: Parameter) -> str:

@@ -22,7 +22,7 @@ from equipoise.show.pages.markup import (
 )
 from equipoise.show.pages.study_plots import (
     MOST_BARS,
-    curve_plot,
+    curve_plots,
     map_plot,
     ranking_plot,
 )
@@ -79,9 +79,11 @@ def study_report(
             "Curves",
             plots(
                 *(
-                    curve_plot(drawn)
+                    drawn
                     for name in shown
-                    for drawn in study_curves(columns, name, ranked[name][:CURVED])
+                    for drawn in curve_plots(
+                        study_curves(columns, name, ranked[name][:CURVED])
+                    )
                 )
             )
             if shown
