@@ -71,6 +71,28 @@ def test_a_study_of_two_runs(tmp_path: Path) -> None:
         eq.run_study(path, out)
 
 
+def test_a_kill_at_the_very_end(
+    tmp_path: Path, standing: eq.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is there, and what was kept for it, too: the same command ends."""
+    out, identity = tmp_path / "out", StudyRuns(standing, CORES).identity()
+    with ResultStore(store_beside(out), identity, standing.columns) as store:
+        rows = [(k, (0.0, 0.4, True, 0.0, 0.0, None)) for k in range(24)]
+        store.write(rows)
+
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("equipoise.study.run_study.remove_store", killed)
+        eq.run_study(standing, out)
+    before = (out / "table.csv").read_bytes()
+    assert store_beside(out).exists()
+    eq.run_study(standing, out)
+    assert (out / "table.csv").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
 # A page that SQLite writes to its journal [bytes].
 PAGE = 4096 + 24
 
