@@ -83,9 +83,10 @@ def test_a_kill_at_the_very_end(
     def killed(path: Path) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr("equipoise.study.run_study.remove_store", killed)
-        eq.run_study(standing, out)
+        with pytest.raises(KeyboardInterrupt):
+            eq.run_study(standing, out)
     before = (out / "table.csv").read_bytes()
     assert store_beside(out).exists()
     eq.run_study(standing, out)
