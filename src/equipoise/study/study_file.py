@@ -15,6 +15,7 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.feedback import Law
 from equipoise.study.outcomes import ERROR, USUAL, Outcome, find_outcome
 from equipoise.study.parameters import (
+    SIMULATED,
     VERBS,
     Parameter,
     Verb,
@@ -47,7 +48,6 @@ class Option(NamedTuple):
     verbs: tuple[Verb, ...] = VERBS
 
 
-SIMULATED: tuple[Verb, ...] = ("walk", "push", "dance", "stand")
 OPTIONS = {
     "verb": Option(str),
     "robot": Option(str),
@@ -223,15 +223,13 @@ def read_study(content: Mapping[str, Any], text: str, path: Path) -> Study:
         _beside(folder, words), None if settings is None else folder / str(settings)
     )
     options, rest = _options(run, verb, here)
-    for name in ("arms",):
-        if name in options:
-            options[name] = str(_beside(folder, options[name]))
+    if "arms" in options:
+        options["arms"] = _beside(folder, options["arms"])
     law = law_of(verb, robot, options)
     parameters = known_parameters(robot, verb, law)
     constants = {}
     for name, value in _leaves(rest, here):
-        option = name.partition(".")[0] if name not in parameters else name
-        if option not in parameters and "." not in name:
+        if "." not in name and name not in parameters:
             choices = [own for own, kind in OPTIONS.items() if verb in kind.verbs]
             choices += [own for own in parameters if not own.startswith("links.")]
             raise EquipoiseError(
