@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import warp as wp
 
-from equipoise.kernels import walking
+from equipoise.kernels import assessment as at
 from equipoise.kernels.monitor import DIVERGED, FELL, WHY
 from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import SCALARS
@@ -57,7 +57,7 @@ def main() -> None:
     status = np.concatenate([part.status for part in found])
     numbers = np.concatenate([part.found for part in found])
     fell, diverged = status[:, WHY] == FELL, status[:, WHY] == DIVERGED
-    error = numbers[:, walking.ERROR_SUM] / np.maximum(numbers[:, walking.ERRORS], 1.0)
+    error = numbers[:, at.ERROR_SUM] / np.maximum(numbers[:, at.ERRORS], 1.0)
     fine = ~fell & ~diverged
     seconds = arrays.dt * arrays.steps
     device = wp.get_device(options.device)
@@ -70,7 +70,7 @@ def main() -> None:
     if fine.any():
         print(
             f"  CoM from its plan, survivors: {1e3 * error[fine].mean():.3f} mm on "
-            f"average, {1e3 * numbers[fine, walking.ERROR_MAX].max():.2f} mm at most"
+            f"average, {1e3 * numbers[fine, at.ERROR_MAX].max():.2f} mm at most"
         )
     if options.out:
         np.savez(options.out, status=status, found=numbers)

@@ -19,10 +19,12 @@ from equipoise.balance.stabiliser import (
     stabiliser_values,
 )
 from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.closed_loop import FLAT_FEET, WALK_PERIOD
@@ -38,6 +40,7 @@ from equipoise.simulation.feedback import (
     PERIOD,
 )
 from equipoise.simulation.fleet import fall_limits
+from equipoise.simulation.footfalls import UNLOADED
 from equipoise.simulation.loop import WHOLE, whole_steps
 from equipoise.simulation.noise import SAME_TIME
 from equipoise.simulation.on_device import start_pose
@@ -167,7 +170,6 @@ class PlannedWalks:
         values = [gain_values(model, gains) for gains in each]
         plan = {
             **self._wanted(motions, -(-steps // self._hold)),
-            **self._assessed(motions, steps // self.every),
             "gait": gait.astype(np.int32),
             "ends": self.ends[rows],
             "gains": np.array([[row[name] for name in GAINS] for row in values]),
@@ -187,6 +189,7 @@ class PlannedWalks:
             estimator=known.sensing,
             legs=stabiliser_values(model, period, each[0]),
             plan=plan,
+            course=self._course(motions, steps // self.every, laid, len(rows)),
             start=self._start(begins),
             upright=fall_limits(world, variation, begins[gait]),
             lowest_cosine=math.cos(FALLEN_TILT),
@@ -194,11 +197,11 @@ class PlannedWalks:
 
     def _wanted(self, motions: Sequence[Motion], ticks: int) -> dict[str, Array]:
         """Return what motions want in each control period, a table for each."""
-        period, tables = self._hold * self.dt, []
+        tables = []
         for motion in motions:
             rows = []
             for tick in range(1, ticks + 1):
-                target = motion.sample(tick * period)
+                target = motion.sample(tick * self._hold * self.dt)
                 soles, twists = target.soles, target.sole_twists
                 assert soles is not None  # a motion has all of them
                 assert twists is not None
@@ -234,10 +237,14 @@ class PlannedWalks:
         columns = zip(*tables, strict=True)
         return {name: np.stack(c) for name, c in zip(names, columns, strict=True)}
 
-    def _assessed(self, motions: Sequence[Motion], records: int) -> dict[str, Array]:
+    def _course(
+        self, motions: Sequence[Motion], records: int, laid: WorldArrays, count: int
+    ) -> dict[str, Any]:
         """Return what walks are compared with, at the times when they are."""
-        coms, soles, numbers = [], [], []
-        times = self.every * self.dt * np.arange(1, max(records, 1) + 1)
+        world, robot = self.world, self.world.robot
+        coms, soles, numbers, marks, steps = [], [], [], [], []
+        ends = self.every * np.arange(1, max(records, 1) + 1)
+        times = np.asarray(self.dt * ends, dtype=np.float64)
         for motion in motions:
             targets = [motion.sample(float(time)) for time in times]
             at = np.round(times / motion.dt).astype(int)
@@ -248,10 +255,31 @@ class PlannedWalks:
             coms.append([target.com for target in targets])
             soles.append(np.stack([planned[s][:, :3, 3] for s in SIDES], axis=1))
             numbers.append(np.stack([*(yaw(planned[s]) for s in SIDES), load], axis=1))
+            own_marks, own_steps = step_marks(motion.gait, times)
+            marks.append(own_marks)
+            steps.append(own_steps)
+        most = max(len(rows) for rows in steps)
+        stepped = np.tile(np.eye(4), (len(steps), max(most, 1), 2, 1, 1))
+        for row, poses in zip(stepped, steps, strict=True):
+            row[: len(poses)] = poses
+        polygons = [motions[0].gait.polygons[side] for side in SIDES]
+        corners = np.zeros((2, max(map(len, polygons)), 3))
+        for row, polygon in zip(corners, polygons, strict=True):
+            row[: len(polygon), :2] = polygon
+        speed = world.actuation.velocity_limit
+        mass = laid.tree.mass[None] if laid.inertias is None else laid.inertias.mass
+        weight = mass[:, 1 : robot.model.njoints].sum(axis=1) * STANDARD_GRAVITY
         return {
             "com": np.array(coms),
             "soles": np.array(soles),
             "numbers": np.array(numbers),
+            "marks": np.array(marks),
+            "step_soles": stepped[..., :3, 3],
+            "step_rotations": stepped[..., :3, :3],
+            "least_load": np.broadcast_to(UNLOADED * weight, count),
+            "corners": corners,
+            "corner_counts": [len(polygon) for polygon in polygons],
+            "speed": np.where((speed > 0.0) & np.isfinite(speed), speed, 0.0),
         }
 
     def _start(self, begins: Array) -> dict[str, Array]:
@@ -273,6 +301,49 @@ class PlannedWalks:
             "contact": np.array(AT_FIRST),
             **dict(zip(names, parts, strict=True)),
         }
+
+
+def step_marks(gait: Gait, times: Array) -> tuple[NDArray[np.int32], Array]:
+    """Return which step of a gait is under way, as kernels take it.
+
+    Args:
+        gait: The gait.
+        times: When walks are assessed [s], shape (n,).
+
+    Returns:
+        Marks (n, ``ALL_MARKS``), columns of :mod:`equipoise.kernels.assessment`; and
+        poses of left and right sole when each step ends, shape (steps, 2, 4, 4).
+    """
+    from equipoise.kernels import assessment as at
+
+    marks = np.zeros((len(times), at.ALL_MARKS), np.int32)
+    marks[:, [at.FOOT, at.MARKS + at.FOOT, at.ENDS]] = -1
+    marks[:, at.SUPPORT] = gait.at(times).support
+    swings = [phase for phase in gait.phases if phase.support != "both"]
+    ends = np.zeros((len(swings), 2, 4, 4))
+    for number, (phase, step) in enumerate(
+        zip(swings, gait.footsteps.steps, strict=True)
+    ):
+        last = number + 1 == len(swings)
+        after = gait.duration if last else swings[number + 1].start
+        middle = 0.5 * (phase.start + phase.end)
+        late = middle - 0.25 * phase.duration
+        own = np.flatnonzero((times >= phase.start) & (times <= after))
+        # where the step before ends at the same time, this one comes second
+        second = own[marks[own, at.FOOT] >= 0]
+        for rows, column in (
+            (np.setdiff1d(own, second), 0),
+            (second, at.MARKS),
+        ):
+            marks[rows, column + at.FOOT] = SIDES.index(step.side)
+            marks[rows, column + at.LATE] = times[rows] >= late
+            marks[rows, column + at.DOWN] = times[rows] > middle
+        row = int(np.searchsorted(times, after, side="right")) - 1
+        if after <= times[-1] + (times[1] - times[0] if len(times) > 1 else 0.0):
+            marks[row, at.ENDS] = number
+        soles = gait.at(times[row : row + 1]).soles
+        ends[number] = [soles[side][0] for side in SIDES]
+    return marks, ends
 
 
 def sensor_arrays(
