@@ -21,6 +21,7 @@ import warp as wp
 
 from equipoise.kernels import walking
 from equipoise.kernels.monitor import DIVERGED, FELL, WHY
+from equipoise.kernels.once import lock
 from equipoise.kernels.runtime import SCALARS
 from equipoise.kernels.walks import WalkArrays, Walked, Walks
 
@@ -43,9 +44,8 @@ def main() -> None:
         Path(options.save).write_bytes(pickle.dumps(arrays))
         print(f"{arrays.robots} robots, {arrays.dt * arrays.steps:g} s: {options.save}")
         return
-    size = options.batch or (64 if options.device == "cpu" else 1 << 15)
-    edges = range(0, options.walks, size)
-    parts = [np.arange(at, min(at + size, options.walks)) for at in edges]
+    size = options.batch or (64 if options.device == "cpu" else 1 << 16)
+    parts = np.array_split(np.arange(options.walks), -(-options.walks // size))
     short = replace(arrays, steps=max(round(WARM_UP / arrays.dt), 1))
     began = time.perf_counter()
     walked(short, parts[0], options)
@@ -63,7 +63,7 @@ def main() -> None:
     device = wp.get_device(options.device)
     print(
         f"{options.walks} walks of {seconds:g} s on {device.name}, {options.dtype}, "
-        f"{options.threads} threads, batches of {size}: {fine.sum()} survived, "
+        f"{options.threads} threads, {len(parts)} batches: {fine.sum()} survived, "
         f"{fell.sum()} fell, {diverged.sum()} diverged; {wall:.1f} s, "
         f"{options.walks * seconds / wall:.4g} times real time"
     )
@@ -81,7 +81,9 @@ def walked(arrays: WalkArrays, part: np.ndarray, options: argparse.Namespace) ->
     rows = arrays.of_robots((part % arrays.robots).astype(np.int32))
     seeded = rows.sensors | {"seed": part.astype(np.int32)}
     scalar = SCALARS[np.dtype(options.dtype)]
-    return Walks(replace(rows, sensors=seeded), scalar, options.device).run()
+    with lock:
+        walks = Walks(replace(rows, sensors=seeded), scalar, options.device)
+    return walks.run()
 
 
 def planned(name: str, seconds: float) -> WalkArrays:
@@ -95,9 +97,9 @@ def planned(name: str, seconds: float) -> WalkArrays:
     import equipoise as eq
     from benchmarks.com_jacobian import g1_urdf
     from equipoise.gait.fit import fit_walk
+    from equipoise.simulation.planned_walks import PlannedWalks
     from equipoise.simulation.trials import trial_world
     from equipoise.simulation.variation import Variation
-    from equipoise.simulation.walking_fleet import PlannedWalks
 
     robot = eq.load(g1_urdf() if name == "g1" else name)
     world = trial_world(robot, mode="servo")

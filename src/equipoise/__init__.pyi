@@ -61,6 +61,7 @@ from equipoise.simulation.trials import drop as drop
 from equipoise.simulation.trials import stand as stand
 from equipoise.simulation.variation import Variation as Variation
 from equipoise.simulation.walk import walk as walk
+from equipoise.simulation.walking_fleet import walk_together as walk_together
 from equipoise.simulation.world import Push as Push
 from equipoise.simulation.world import World as World
 from equipoise.simulation.world import make_world as make_world

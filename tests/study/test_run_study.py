@@ -71,14 +71,40 @@ def test_a_study_of_two_runs(tmp_path: Path) -> None:
         eq.run_study(path, out)
 
 
-def kill_when_written(command: list[str], journal: Path, times: int) -> None:
-    """Kill a command when something has been written to a store so many times."""
+def test_a_kill_at_the_very_end(
+    tmp_path: Path, standing: eq.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is there, and what was kept for it, too: the same command ends."""
+    out, identity = tmp_path / "out", StudyRuns(standing, CORES).identity()
+    with ResultStore(store_beside(out), identity, standing.columns) as store:
+        rows = [(k, (0.0, 0.4, True, 0.0, 0.0, None)) for k in range(24)]
+        store.write(rows)
+
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("equipoise.study.run_study.remove_store", killed)
+        with pytest.raises(KeyboardInterrupt):
+            eq.run_study(standing, out)
+    before = (out / "table.csv").read_bytes()
+    assert store_beside(out).exists()
+    eq.run_study(standing, out)
+    assert (out / "table.csv").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
+# A page that SQLite writes to its journal [bytes].
+PAGE = 4096 + 24
+
+
+def kill_when_written(command: list[str], journal: Path, least: int) -> None:
+    """Kill a command when the journal of its store has so many bytes."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    grown, size = 0, -1
-    while grown < times and process.poll() is None:
+    while process.poll() is None:
+        if journal.exists() and journal.stat().st_size >= least:
+            break
         time.sleep(0.002)
-        now = journal.stat().st_size if journal.exists() else 0
-        grown, size = grown + (now > size), max(size, now)
     assert process.poll() is None, "it was done before it could be killed"
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -94,9 +120,11 @@ def test_a_killed_study_ends_with_the_same_table(
     command = [sys.executable, "-m", "equipoise", "study", str(path)]
     command += ["--out", str(out), "--jobs", "1"]
     runs = StudyRuns(standing, CORES)
-    kept = []
-    for times in (3, 5):
-        kill_when_written(command, store.with_name(store.name + JOURNAL), times)
+    journal, kept = store.with_name(store.name + JOURNAL), []
+    with ResultStore(store, runs.identity(), standing.columns):
+        begun = journal.stat().st_size
+    for least in (begun + 3 * PAGE, 3 * PAGE):
+        kill_when_written(command, journal, least)
         with ResultStore(store, runs.identity(), standing.columns) as opened:
             kept.append([number for number, _ in opened.rows()])
     assert 0 < len(kept[0]) < len(kept[1]) < 24

@@ -97,14 +97,21 @@ def run_study(
     if not isinstance(study, Study):
         study = load_study(study)
     place = place_for(on, jobs, study)
+    path = store_beside(out)
+    replace = replace or _was_written(study, Path(out), path)
     check_folder(out, files=FILES, replace=replace)
     runs = StudyRuns(study, place)
-    path = store_beside(out)
     with ResultStore(path, runs.identity(), study.columns) as store:
         do_runs(runs, store, place, progress)
         result = _write(runs, store, place, Path(out), replace, page)
     remove_store(path)
     return result
+
+
+def _was_written(study: Study, out: Path, store: Path) -> bool:
+    """Return whether a kill came after the folder was written, before the end."""
+    file = out / STUDY_NAME
+    return store.exists() and file.is_file() and file.read_text("utf-8") == study.text
 
 
 def do_runs(
