@@ -126,7 +126,7 @@ def test_samples_of_a_linear_function(method: Method) -> None:
     assert -0.6 < signs[1] < -0.2
     assert found.effects[0].p_value < 1e-9
     assert found.effects[3].p_value > 0.01
-    assert found.effects[1].sentence.endswith("; it falls with it.")
+    assert found.effects[1].sentence.endswith("; the largest error falls with it.")
     assert "told from zero" in found.effects[3].sentence
 
 

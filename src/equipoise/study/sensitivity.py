@@ -42,7 +42,7 @@ RESAMPLES, SEED, MOST_BASE = 499, 0, 2**14
 # Groups of runs that are left out in turn by the jackknife.
 GROUPS = 20
 # Most ranges of a parameter, and runs in each at least.
-MOST_RANGES, RUNS_PER_RANGE = 20, 10
+MOST_RANGES, RUNS_PER_RANGE = 20, 30
 # Most levels of a parameter of a grid.
 MOST_LEVELS = 10_000
 
@@ -266,10 +266,10 @@ def _sample_effect(
         ranks = spearmanr(column, values)
         correlation, p_value = float(ranks.statistic), float(ranks.pvalue)
     words = _explains(own, outcome, ratio, interval)
-    if ratio <= 0.0 or interval[0] <= 0.0:
+    if correlation is not None and p_value is not None and p_value < 1 - CONFIDENCE:
+        words += f"; {_the(outcome)} {'rises' if correlation > 0 else 'falls'} with it"
+    elif ratio <= 0.0 or interval[0] <= 0.0:
         words = _no_effect(own, outcome, interval[1])
-    elif correlation is not None and p_value is not None and p_value < 1 - CONFIDENCE:
-        words += f"; it {'grows' if correlation > 0 else 'falls'} with it"
     return Effect(
         own.name, ratio, interval, None, None, correlation, p_value, f"{words}."
     )

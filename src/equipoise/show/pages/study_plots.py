@@ -39,7 +39,7 @@ LONGEST_NAME, LONGEST_TICK = 28, 9
 # Width of a letter [px], and how dark cells are.
 LETTER, LIGHTEST, DARKEST = 6.6, 0.04, 0.75
 # Lengths below this are shown in millimetres [m].
-SMALL_METRES = 0.5
+SMALL_METRES = 1.0
 # Values that differ by a larger factor are drawn at equal distances.
 LARGEST_RATIO = 30.0
 

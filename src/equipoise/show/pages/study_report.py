@@ -99,9 +99,9 @@ def study_report(
 
 
 def _drawn(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the sensitivities that are drawn, survival first."""
-    first = sorted(found, key=lambda own: own["outcome"] != SURVIVED)
-    return first[:MOST_OUTCOMES]
+    """Return the sensitivities that are drawn: survival, then the best known ones."""
+    order = sorted(found, key=lambda own: (own["outcome"] != SURVIVED, own["lost"]))
+    return order[:MOST_OUTCOMES]
 
 
 def _tiles(results: Mapping[str, Any]) -> str:
