@@ -219,8 +219,6 @@ class Experiment:
             chosen = replace(StabiliserGains(), **gains)
             return balance_feedback(world, self.model, gains=chosen, **how)
         if law == "paper":
-            if gains and set(gains) != {"kp", "kc"}:
-                raise EquipoiseError("gains.kp and gains.kc are given together")
             pair = (gains["kp"], gains["kc"]) if gains else None
             return paper_feedback(world, self.model, gains=pair, **how)
         steps = plan is not None or options.get("recovery_steps", False)
@@ -312,8 +310,6 @@ class Experiment:
 
     def _push(self, world: World, settings: Settings) -> Mapping[str, Any]:
         options = self.study.options
-        if "push.impulse" not in settings:
-            raise EquipoiseError("push.impulse is missing: how hard to push [N s/kg]")
         feedback = self._feedback(world, settings, None)
         run = push(
             world,

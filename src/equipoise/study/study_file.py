@@ -243,7 +243,8 @@ def read_study(content: Mapping[str, Any], text: str, path: Path) -> Study:
     both = sorted({own.parameter.name for own in varied} & set(constants))
     if both:
         raise EquipoiseError(f"{where}: '{both[0]}' is in [run] and in [vary]")
-    _refuse_contradictions({*constants, *(v.parameter.name for v in varied)}, where)
+    names = {*constants, *(own.parameter.name for own in varied)}
+    _refuse_contradictions(names, options, verb, law, where)
     study = Study(
         name=path.stem,
         title=str(content.get("title", "")),
@@ -406,11 +407,27 @@ def _outcomes(
     return tuple(find_outcome(str(name), verb, where) for name in names)
 
 
-def _refuse_contradictions(names: set[str], where: str) -> None:
+def _refuse_contradictions(
+    names: set[str], options: Mapping[str, Any], verb: Verb, law: str, where: str
+) -> None:
+    """Refuse parameters that exclude each other, or would have no effect."""
     for pair in (
         ("push.time", "push.phase"),
+        ("push.phase", "steps"),
+        ("push.phase", "first"),
         ("terrain.roughness", "terrain.slope"),
         ("terrain.seed", "terrain.slope"),
     ):
-        if names.issuperset(pair):
+        if {*names, *options}.issuperset(pair):
             raise EquipoiseError(f"{where}: give {pair[0]} or {pair[1]}, not both")
+    pushed = verb == "push" or any(name.startswith("push.") for name in names)
+    if pushed and "push.impulse" not in names:
+        raise EquipoiseError(f"{where}: push.impulse is missing, how hard to push")
+    if len(names & {"gains.kp", "gains.kc"}) == 1:
+        raise EquipoiseError(f"{where}: gains.kp and gains.kc are given together")
+    sensed = sorted(name for name in names if name.startswith("sensors."))
+    blind = law == "none" or options.get("true_state", False)
+    if sensed and blind and verb != "identify":
+        raise EquipoiseError(
+            f"{where}: '{sensed[0]}' has no effect: this controller has no sensors"
+        )
