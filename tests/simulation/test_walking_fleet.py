@@ -238,7 +238,8 @@ def test_neighbours_do_not_matter() -> None:
     kick = rng.uniform(-60.0, 60.0, (count, 1, 3)) * [1.0, 1.0, 0.0]
     kick[2] = [[150.0, 250.0, 0.0]]
     seeds, gait_of = rng.integers(0, 2**32, count), rng.integers(0, 2, count)
-    variation = Variation(mass={link: mass}, push_force=kick)
+    delay = rng.choice([0.0, 2e-3, 5e-3], count)
+    variation = Variation(mass={link: mass}, push_force=kick, delay=delay)
 
     def walked(rows: list[int], **how: Any) -> WalkedTogether:
         return walk_together(
