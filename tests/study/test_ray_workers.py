@@ -93,8 +93,10 @@ def test_processes_have_one_thread(workers: RayWorkers) -> None:
     assert workers.submit(partial(os.getenv, "OMP_NUM_THREADS")).result() == "1"
 
 
-def test_a_killed_worker_is_replaced(workers: RayWorkers, tmp_path: Path) -> None:
-    """The job of a process that is killed is done again, and the others go on."""
+def test_a_killed_worker_is_replaced(
+    workers: RayWorkers, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The job of a process that is killed is done again, in silence; others go on."""
     written = tmp_path / "process"
     lost = workers.submit(partial(eval, KILLED_ONCE.format(path=str(written))))
     others = [workers.submit(partial(abs, -k)) for k in range(10)]
@@ -104,6 +106,7 @@ def test_a_killed_worker_is_replaced(workers: RayWorkers, tmp_path: Path) -> Non
     os.kill(int(written.read_text()), signal.SIGKILL)
     assert lost.result(MOST_SECONDS) == 7
     assert [future.result(MOST_SECONDS) for future in others] == list(range(10))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_job_that_always_crashes_fails(workers: RayWorkers) -> None:
@@ -180,6 +183,16 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.study.ray_workers.find_spec", lambda name: None)
     with pytest.raises(EquipoiseError, match=r"pip install 'equipoise\[ray\]'"):
         RayWorkers(call, None, 1)
+
+
+def test_address_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's own variable says which cluster is meant, if nothing else does."""
+    monkeypatch.setenv("RAY_ADDRESS", "nowhere")
+    with (
+        pytest.raises(EquipoiseError, match="'nowhere' is not the address"),
+        RayWorkers(call, None, 1),
+    ):
+        pass
 
 
 def test_no_workers_are_refused() -> None:

@@ -46,6 +46,7 @@ PORT_SECONDS, ANSWER_SECONDS = 5.0, 20.0
 # Jobs and results are small: Ray would reserve a third of the memory.
 OBJECT_STORE_BYTES = 200 * 2**20
 CLIENT = "ray://"
+PRINTS = "_worker_logs_enabled"
 INSTALL = "pip install 'equipoise[ray]'"
 # Asks a cluster for an answer, in a process that can be ended when none comes: Ray
 # itself may try for minutes, and prints what it tries.
@@ -337,15 +338,21 @@ def _connected(address: str) -> Iterator[None]:
 def _leaving_ray() -> Iterator[None]:
     """Leave Ray at the end, and stop what was started of it, which is silent."""
     import ray
+    from ray._private import worker
 
     logger = logging.getLogger("ray")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
+    # Ray prints that a process was lost, whatever it is told of logs; this switch of
+    # its debugger is the only one.
+    said = getattr(worker, PRINTS, True)
+    setattr(worker, PRINTS, False)
     try:
         yield
     finally:
         ray.shutdown()
         logger.setLevel(level)
+        setattr(worker, PRINTS, said)
 
 
 def check_cluster(address: str) -> None:
