@@ -10,13 +10,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from study.studies import STANDING, written
 
+import equipoise as eq
 from equipoise.errors import EquipoiseError
+from equipoise.study.experiments import Experiment, Job
+from equipoise.study.places import Place
 from equipoise.study.ray_workers import RayWorkers
+from equipoise.study.run_study import do_runs
+from equipoise.study.runs import StudyRuns
+from equipoise.study.store import ResultStore
 from equipoise.study.workers import WorkerError, Workers
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: equipoise[ray]")
@@ -118,6 +130,70 @@ def test_a_job_that_always_crashes_fails(workers: RayWorkers) -> None:
     assert fine.result(MOST_SECONDS) == 2
 
 
+def test_the_table_of_a_study(workers: RayWorkers, tmp_path: Path) -> None:
+    """It is the same from the cluster, a worker killed midway, as from this process."""
+    text = STANDING.replace("count = 24", "count = 5")
+    study = eq.load_study(written(tmp_path, text))
+    killed: list[int] = []
+
+    def kill_one(done: float) -> None:
+        found = [p for p in descendants(os.getpid()) if doing(p)]
+        if done > 0.0 and found and not killed:
+            killed.append(found[0])
+            os.kill(found[0], signal.SIGKILL)
+
+    tables = {}
+    for name, place in (
+        ("cluster", OnCluster("cores", 2, workers=workers)),
+        ("here", Here("cores", 1)),
+    ):
+        runs = StudyRuns(study, place)
+        path = tmp_path / name
+        with ResultStore(path, runs.identity(), study.columns) as store:
+            do_runs(runs, store, place, kill_one)
+            tables[name] = list(store.rows())
+    assert killed
+    assert len(tables["here"]) == 5
+    assert tables["cluster"] == tables["here"]
+
+
+@dataclass(frozen=True)
+class OnCluster(Place):
+    """The cluster that is there already."""
+
+    workers: RayWorkers | None = None
+
+    def backend(self, work: Experiment) -> AbstractContextManager[Any]:
+        """Return it for some work."""
+        to_do = self.workers
+        return nullcontext(
+            SimpleNamespace(submit=lambda job: to_do.submit(partial(work, job)))
+        )
+
+
+class Here(Place):
+    """This process."""
+
+    def backend(self, work: Experiment) -> AbstractContextManager[Any]:
+        """Return what does jobs at once."""
+        return nullcontext(SimpleNamespace(submit=lambda job: at_once(work, job)))
+
+
+def at_once(work: Experiment, job: Job) -> Future[Any]:
+    """Return a future that is done."""
+    future: Future[Any] = Future()
+    future.set_result(work(job))
+    return future
+
+
+def doing(process: int) -> bool:
+    """Return whether a process of Ray's is at work on a job."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"ray::_do")
+    except OSError:
+        return False
+
+
 def test_another_program_uses_the_cluster(workers: RayWorkers) -> None:
     """It connects by address, and its own Equipoise is sent to the processes."""
     address = ray.get_runtime_context().gcs_address
@@ -156,13 +232,13 @@ def test_nothing_listens(scheme: str) -> None:
 
 def test_what_listens_is_not_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """A time limit ends the wait."""
-    monkeypatch.setattr("equipoise.study.ray_workers.ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr("equipoise.study.ray_workers.ANSWER_SECONDS", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         address = f"ray://127.0.0.1:{silent.getsockname()[1]}"
         with (
-            pytest.raises(EquipoiseError, match=r"no Ray cluster .* within 2 s"),
+            pytest.raises(EquipoiseError, match=r"no Ray cluster .* within 1 s"),
             RayWorkers(call, address, 1),
         ):
             pass
