@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 import equipoise as eq
-from equipoise.balance.whole_body.clearance import ArmClearance
+from equipoise.balance.whole_body.clearance import ArmClearance, ClearanceGains
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.robot.collision import collision_geometry
 
@@ -94,6 +94,27 @@ def test_what_comes_nearer_is_foreseen(humanoid: eq.Robot) -> None:
     assert task.root_weight.any()
     looked(task, dynamics.update(humanoid.standing, -v))
     assert not task.root_weight.any()
+
+
+@pytest.mark.parametrize("angles", [(0.6, 0.4), (0.4, 0.6)])
+def test_few_rows_are_those_of_the_deepest(
+    humanoid: eq.Robot, angles: tuple[float, float]
+) -> None:
+    """Of two thighs that overlap with hands, one row is of the deeper one."""
+    left, right = angles
+    q = turned(humanoid, left_hip_roll=left, right_hip_roll=-right)
+    depths = [
+        -distance(humanoid, q, f"{side}_thigh", f"{side}_hand")
+        for side in ("left", "right")
+    ]
+    assert min(depths) > 0.0
+    dynamics = Dynamics(humanoid).update(q, np.zeros(humanoid.nv))
+    gains = ClearanceGains(pairs=1)
+    task = looked(ArmClearance(humanoid, LENGTH, PERIOD, gains), dynamics)
+    rows, _ = task.rows(dynamics)
+    arm = [humanoid.model.idx_vs[humanoid.joint_id(j)] for j in left_arm(humanoid)]
+    assert rows.any()
+    assert rows[:, arm].any() == (depths[0] > depths[1])
 
 
 def test_robots_without_arms_or_shapes() -> None:

@@ -133,3 +133,15 @@ def test_a_walk_goes_on_after_a_push(humanoid: eq.Robot) -> None:
     results = eq.walk(world, motion).summary
     assert results["fell_at_s"] is None
     assert any("footsteps were changed" in text for text in results["notices"])
+
+
+def test_a_push_to_the_side_of_the_stance_foot_is_survived(
+    humanoid: eq.Robot,
+) -> None:
+    """The swing foot may not cross the stance foot: this takes two quick steps."""
+    motion = eq.solve(humanoid, eq.fit_walk(humanoid, 6))
+    third = [phase for phase in motion.gait.phases if phase.kind == "swing"][2]
+    outward = 0.5 * math.pi if third.support == "left" else -0.5 * math.pi
+    push = horizontal_push(humanoid, 0.45 * humanoid.mass, outward, third.start)
+    world = trial_world(humanoid, None, "torque", pushes=(push,))
+    assert eq.walk(world, motion).summary["fell_at_s"] is None

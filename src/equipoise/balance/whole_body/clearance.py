@@ -153,14 +153,14 @@ class ArmClearance(Task):
         chosen = np.flatnonzero(short > 0.0)
         if len(chosen) == 0:
             return
+        # in metres: where solids are near each other standing, little is all of s₀
+        chosen = chosen[np.argsort(-short[chosen])[: self.gains.pairs]]
         counts = np.minimum(short[chosen] / wanted[chosen], 1.0)
-        order = np.argsort(-counts)[: self.gains.pairs]
-        chosen = chosen[order]
         number, rate = len(chosen), self._rate
         self._jacobian[:number] = rows[chosen] * self._arms
         goal = rate**2 * (wanted - distance) - 2.0 * rate * speed
         self._goal[:number] = goal[chosen]
-        self.root_weight[:number] = np.sqrt(self.gains.weight * counts[order])
+        self.root_weight[:number] = np.sqrt(self.gains.weight * counts)
 
     def _measure(
         self, dynamics: Dynamics, due: NDArray[np.int64]

@@ -78,6 +78,8 @@ class WholeBodyGains:
         torso: Rate of the torso's rotation.
         posture: Rate of the joints.
         com_weight: Weight of the CoM [per (m/s²)²].
+        hasty_com_weight: The same in steps that were changed: feet that are hurried
+            would move the CoM.
         torso_weight: Weight of the torso [per (rad/s²)²].
         posture_weight: Weight of the joints [per (rad/s²)²].
         follow_weight: The same of joints that follow their targets closely.
@@ -95,6 +97,7 @@ class WholeBodyGains:
     torso: float = 3.8
     posture: float = 2.7
     com_weight: float = 10.0
+    hasty_com_weight: float = 100.0
     torso_weight: float = 1.0
     posture_weight: float = 0.01
     follow_weight: float = 1.0
@@ -178,6 +181,7 @@ class WholeBodyController(Controller[State]):
         self._handover = Handover(period, 0.25 * gains.foot.unloading)
         rate = self.feet.rate
         self.com_task = ComTask(gains.com_weight)
+        self._com_roots = np.sqrt([gains.com_weight, gains.hasty_com_weight])
         torso = robot.limbs.get("torso")
         link = robot.description.root if torso is None else torso.end_link
         self.torso_task = FrameTask(
@@ -268,6 +272,9 @@ class WholeBodyController(Controller[State]):
         self.com_task.acceleration = self.capture.adjust(
             known, target, wanted, may_step=self.steps is not None
         )
+        if self.capture.alert == 0.0:
+            hasty = self.feet.hasty
+            self.com_task.root_weight = self._com_roots[1 if hasty else 0]
         velocity = known.v[BASE_DOF:]
         motion = self.joints.motion
         if self.capture.alert > 0.0:

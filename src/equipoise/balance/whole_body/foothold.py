@@ -97,7 +97,7 @@ class StepGains:
     frozen: float = 0.3
     lowering: float = 0.2
     hurry: float = 0.05
-    double_rate: float = 8.0
+    double_rate: float = 30.0
     settled: float = 0.03
     edge: float = 0.9
     push_goes_on: float = 1.6

@@ -221,7 +221,8 @@ class RecoverySteps:
         if not all(foot.state.carries for foot in self.feet.feet):
             plan.offset -= self.period
         elif double and self._off(known, wanted, self.gains.hurry):
-            plan.offset += (self.gains.double_rate - 1.0) * self.period
+            left = plan.phase(now).end - now - plan.offset
+            plan.offset += min((self.gains.double_rate - 1.0) * self.period, left)
         return wanted
 
     def _off(self, known: Estimate, target: Target, least: float) -> bool:
