@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from equipoise.errors import ShapeError
 from equipoise.kernels.advance import ALL, MOTION, START
 from equipoise.kernels.bodies import FLOATING
-from equipoise.kernels.contact import NOTHING, SURFACE, WORK
+from equipoise.kernels.contact import NOTHING, STATE, SURFACE, WORK
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.lane_state import state_in_lanes
 from equipoise.kernels.lanes import make_lanes
@@ -31,9 +31,11 @@ from equipoise.kernels.program import (
     by_block,
     make_program,
     working_memory,
+    zeros_by_block,
 )
+from equipoise.kernels.restart import Start, make_restart
 from equipoise.kernels.rows import BASE_DOF, OUTPUTS, Rows, make_rows
-from equipoise.kernels.runtime import Recorded, record, thread_count
+from equipoise.kernels.runtime import Recorded, launch, record, thread_count
 from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
 from equipoise.kernels.tree import TreeArrays
 from equipoise.kernels.watch import Watch
@@ -145,8 +147,9 @@ class Rollout:
         count = 1 if device.is_cuda else max(min(threads, self._blocks), 1)
         edges = [self._blocks * part // count for part in range(count + 1)]
         self._shares = []
+        self._world = scene.world(pushes, dt, gravity)
         for first, last in itertools.pairwise(edges):
-            world = scene.world(pushes, dt, gravity)
+            world = self._copied_world()
             world.first_block, world.blocks, world.robots = first, last, robots
             world.contacts, world.surfaces = contacts, surfaces
             self._shares.append(self._share(world, thread_count(device, last - first)))
@@ -177,6 +180,24 @@ class Rollout:
             )
         return _Share(threads, world, (scratch, raw, notes))
 
+    def _copied_world(self, source: Any = None) -> Any:
+        """Return a struct of its own, with the same arrays."""
+        with lock:
+            world = self._kernels.World()
+            for name in self._kernels.World.vars:
+                setattr(world, name, getattr(source or self._world, name))
+        return world
+
+    @property
+    def push_arrays(self) -> tuple[wp.array[Any], wp.array[Any], int]:
+        """Forces and windows of pushes on the device, and robots side by side.
+
+        Both are indexed [block, push × robots side by side + lane, 0] and hold vectors,
+        of a window (from, to, -). One block is there where all are pushed alike.
+        """
+        copies = self.program.schedule.robots
+        return self._world.push_force, self._world.push_time, copies
+
     def _make_rows(self, count: int) -> Rows:
         return make_rows(
             count,
@@ -204,24 +225,16 @@ class Rollout:
             commands.delay = wp.array(self.delay, dtype=wp.int32, device=self._device)
         return commands
 
-    def reset(
-        self, q: Floats, v: Floats, held: Floats, which: Ints | None = None
-    ) -> None:
-        """Put robots somewhere, at time zero.
+    def reset(self, q: Floats, v: Floats, held: Floats) -> None:
+        """Put all robots somewhere, at time zero.
 
         Args:
-            q: Configurations of all robots, shape (robots, nq).
+            q: Configurations, shape (robots, nq).
             v: Velocities, shape (robots, nv).
             held: Positions that actuators hold until they are told, (robots, joints).
-            which: Which robots, all unless given; the others go on.
         """
-        states = state_in_lanes(self.program, q, v, self._dt)
-        laid = by_block(states, self._lanes3, self._device)
-        self.watch.reset(which)
-        if which is not None:
-            self._reset_some(laid, held, which)
-            return
-        wp.copy(self._state, laid)
+        self.watch.reset()
+        wp.copy(self._state, self._laid(q, v))
         self._points.state.zero_()
         told = np.broadcast_to(held, (self._history + 1, *held.shape))
         self.command[0].assign(np.ascontiguousarray(told, self._number))
@@ -230,21 +243,101 @@ class Rollout:
         self.newest = self._history
         self._commands.first.fill_(self.newest)
 
-    def _reset_some(self, laid: wp.array[Any], held: Floats, which: Ints) -> None:
-        """Put some robots somewhere; through the host, as it is seldom done."""
+    def reset_some(
+        self, which: Ints, q: Floats, v: Floats, held: Floats, upright: Floats
+    ) -> None:
+        """Put k robots somewhere, at time zero; the others go on.
+
+        Args:
+            which: Which robots, each once, shape (k,).
+            q: Their configurations, shape (k, nq).
+            v: Their velocities, shape (k, nv).
+            held: Positions that their actuators hold until they are told, (k, joints).
+            upright: What their falls are measured against, shape (k, 4); see
+                :meth:`~equipoise.kernels.watch.Watch.look_for_falls`.
+        """
+        source = np.full(self.robots, -1, np.int32)
+        source[which] = np.arange(len(which))
+        told = np.zeros((len(which), 3 * max(self._joints, 1)))
+        told[:, : self._joints] = held
+        with lock:
+            start = Start(
+                self._laid(q, v),
+                zeros_by_block(
+                    self.program.blocks(len(which)),
+                    self._points.state.shape[1],
+                    STATE,
+                    self._kernels.vec3,
+                    self._device,
+                ),
+                wp.array(told, dtype=self._scalar, device=self._device),
+                wp.array(upright, dtype=self._scalar, device=self._device),
+            )
+            order: wp.array[Any] = wp.array(source, dtype=wp.int32, device=self._device)
+        self._begin(order, start)
+
+    def keep_start(self) -> None:
+        """Keep where all robots are now, for :meth:`restart`."""
+        with lock:
+            commands = [array[self.newest].numpy() for array in self.command]
+            self._kept = Start(
+                wp.clone(self._state),
+                wp.clone(self._points.state),
+                wp.array(np.hstack(commands), dtype=self._scalar, device=self._device),
+                wp.clone(self.watch.struct.upright),
+            )
+            self._kept_rows = self._kernels.Outputs()
+            for name in OUTPUTS:
+                setattr(self._kept_rows, name, wp.clone(getattr(self.rows, name)))
+
+    def restart(self, source: Any) -> None:
+        """Put robots where they, or others, were kept, at time zero.
+
+        Args:
+            source: As which kept robot each begins anew, -1 for one that goes on,
+                shape (robots,), on the host or by DLPack.
+        """
+        source = self._whole_numbers(source)
+        self._begin(source, self._kept)
+        with lock:
+            rows = self._kernels.Outputs()
+            for name in OUTPUTS:
+                setattr(rows, name, getattr(self.rows, name))
+        kernel = make_restart(self._scalar, self.program.width).copy_rows
+        launch(kernel, self.robots, [source, self._kept_rows, rows], self._device)
+
+    def _whole_numbers(self, source: Any) -> wp.array[Any]:
+        if isinstance(source, np.ndarray):
+            with lock:
+                source = wp.array(source, device=self._device)
+        elif not isinstance(source, wp.array):
+            source = wp.from_dlpack(source)
+        if source.shape != (self.robots,) or source.dtype is not wp.int32:
+            raise ShapeError(
+                f"restart: shape {tuple(source.shape)} and type "
+                f"{source.dtype.__name__}; ({self.robots},) and int32 are needed"
+            )
+        return source
+
+    def _laid(self, q: Floats, v: Floats) -> wp.array[Any]:
+        states = state_in_lanes(self.program, q, v, self._dt)
+        return by_block(states, self._lanes3, self._device)
+
+    def _begin(self, source: wp.array[Any], start: Start) -> None:
         copies = self.program.schedule.robots
-        state, new = self._state.numpy(), laid.numpy()
-        touching = self._points.state.numpy()
-        for block, lane in zip(*np.divmod(which, copies), strict=True):
-            lanes = slice(None) if copies == 1 else lane
-            state[block, ..., lanes] = new[block, ..., lanes]
-            touching[block, lane::copies] = 0.0
-        self._state.assign(state)
-        self._points.state.assign(touching)
-        for number, array in enumerate(self.command):
-            values = array.numpy()
-            values[:, which] = held[which] if number == 0 else 0.0
-            array.assign(values)
+        inputs = [
+            copies,
+            self.program.schedule.groups,
+            self._points.count // copies,
+            source,
+            *start,
+            self._state,
+            self._points.state,
+            *self.command,
+            self.watch.struct,
+        ]
+        kernel = make_restart(self._scalar, self.program.width).begin
+        launch(kernel, self.robots, inputs, self._device)
 
     def mask(self, masked: NDArray[np.bool_]) -> None:
         """Let some of the robots' points touch nothing, until this is called again.
@@ -316,12 +409,13 @@ class Rollout:
 
     def write_start(self) -> None:
         """Write states of robots at time zero to ``rows``, before their first step."""
-        self._run(
-            [
-                self._record(share, 0, START, 1, self._commands, None, self.rows)
+        key = (0, START)
+        if key not in self._recorded:
+            self._recorded[key] = [
+                self._record(share, *key, 1, self._commands, None, self.rows)
                 for share in self._shares
             ]
-        )
+        self._run(self._recorded[key])
 
     def write_last(self, rows: Rows) -> None:
         """Copy the last of rows that :meth:`advance` returned to ``rows``."""
@@ -412,9 +506,7 @@ class Rollout:
             for name in OUTPUTS:
                 setattr(outputs, name, getattr(rows, name))
             # a prepared launch looks at its structs again each time
-            world = self._kernels.World()
-            for name in self._kernels.World.vars:
-                setattr(world, name, getattr(share.world, name))
+            world = self._copied_world(share.world)
             world.steps, world.every, world.report = steps, every, report
             inputs = [
                 self.program.struct,

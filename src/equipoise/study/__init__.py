@@ -1,0 +1,1 @@
+"""Many runs: studies, and environments in which policies are trained."""
