@@ -3,17 +3,24 @@
 # Kernel bodies are in Warp's own language, which mypy misreads.
 # mypy: disable-error-code="arg-type, attr-defined, untyped-decorator"
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
 import warp as wp
+from numpy.typing import NDArray
 
+from equipoise.errors import ShapeError
 from equipoise.kernels.contact import STATE
 from equipoise.kernels.lane_state import STATES
 from equipoise.kernels.lanes import make_lanes
 from equipoise.kernels.monitor import MARGIN_MIN, RESULTS, make_monitor
-from equipoise.kernels.once import once
-from equipoise.kernels.runtime import MODULE_OPTIONS
+from equipoise.kernels.once import lock, once
+from equipoise.kernels.program import Floats, LaneProgram, zeros_by_block
+from equipoise.kernels.rows import OUTPUTS, Rows
+from equipoise.kernels.runtime import MODULE_OPTIONS, launch
+from equipoise.kernels.watch import Watch
 
 
 class Start(NamedTuple):
@@ -125,3 +132,134 @@ def make_restart(scalar: Any, width: int) -> SimpleNamespace:
         outputs.com_velocity[0, robot] = kept.com_velocity[0, row]
 
     return SimpleNamespace(begin=begin, copy_rows=copy_rows)
+
+
+class Starts:
+    """Lets some robots begin anew: where they are put, or where a start was kept."""
+
+    def __init__(
+        self,
+        program: LaneProgram,
+        points: Any,
+        state: wp.array[Any],
+        command: tuple[wp.array[Any], ...],
+        rows: Rows,
+        watch: Watch,
+        lay: Callable[[Floats, Floats], wp.array[Any]],
+    ) -> None:
+        """Know the arrays of the robots.
+
+        Args:
+            program: Their tree in lanes.
+            points: Struct of what can touch.
+            state: Their states.
+            command: What actuators are told, shape (rows, n, joints) each.
+            rows: What is known of them.
+            watch: Who watches them.
+            lay: Lays out states of configurations (k, nq) and velocities (k, nv).
+        """
+        self._program, self._points, self._state = program, points, state
+        self._command, self._rows, self._watch, self._lay = command, rows, watch, lay
+        self._robots, self._joints = command[0].shape[1:]
+        self._kernels = make_restart(program.scalar, program.width)
+        self._outputs = make_monitor(program.scalar, program.width).Outputs
+        self._kept: tuple[Start, Any] | None = None
+
+    def put(
+        self,
+        which: NDArray[np.int32],
+        q: Floats,
+        v: Floats,
+        held: Floats,
+        upright: Floats,
+    ) -> None:
+        """Put k robots somewhere, at time zero; the others go on.
+
+        Args:
+            which: Which robots, each once, shape (k,).
+            q: Their configurations, shape (k, nq).
+            v: Their velocities, shape (k, nv).
+            held: Positions that their actuators hold until they are told, (k, joints).
+            upright: What their falls are measured against, shape (k, 4); see
+                :meth:`~equipoise.kernels.watch.Watch.look_for_falls`.
+        """
+        program, points = self._program, self._points
+        source = np.full(self._robots, -1, np.int32)
+        source[which] = np.arange(len(which))
+        told = np.zeros((len(which), 3 * self._joints))
+        told[:, : held.shape[1]] = held
+        blocks, vector = program.blocks(len(which)), points.state.dtype
+        with lock:
+            start = Start(
+                self._lay(q, v),
+                zeros_by_block(
+                    blocks, points.state.shape[1], STATE, vector, program.device
+                ),
+                wp.array(told, dtype=program.scalar, device=program.device),
+                wp.array(upright, dtype=program.scalar, device=program.device),
+            )
+            order: Any = wp.array(source, dtype=wp.int32, device=program.device)
+        self._begin(order, start)
+
+    def keep(self, newest: int) -> None:
+        """Keep where all robots are now, for :meth:`restart`.
+
+        Args:
+            newest: Which row of the commands holds.
+        """
+        program = self._program
+        told = np.hstack([array[newest].numpy() for array in self._command])
+        with lock:
+            start = Start(
+                wp.clone(self._state),
+                wp.clone(self._points.state),
+                wp.array(told, dtype=program.scalar, device=program.device),
+                wp.clone(self._watch.struct.upright),
+            )
+            known = self._outputs()
+            for name in OUTPUTS:
+                setattr(known, name, wp.clone(getattr(self._rows, name)))
+        self._kept = start, known
+
+    def restart(self, source: Any) -> None:
+        """Put robots where they, or others, were kept, at time zero.
+
+        Args:
+            source: As which kept robot each begins anew, -1 for one that goes on,
+                ``int32`` of shape (n,), on the host or by DLPack.
+        """
+        if self._kept is None:
+            raise ShapeError("restart: no start was kept")
+        start, known = self._kept
+        device = self._program.device
+        if isinstance(source, np.ndarray):
+            source = wp.array(source, device=device)
+        elif not isinstance(source, wp.array):
+            source = wp.from_dlpack(source)
+        if source.shape != (self._robots,) or source.dtype is not wp.int32:
+            raise ShapeError(
+                f"restart: shape {tuple(source.shape)} and type "
+                f"{source.dtype.__name__}; ({self._robots},) and int32 are needed"
+            )
+        self._begin(source, start)
+        with lock:
+            rows = self._outputs()
+            for name in OUTPUTS:
+                setattr(rows, name, getattr(self._rows, name))
+        inputs = [source, known, rows]
+        launch(self._kernels.copy_rows, self._robots, inputs, device)
+
+    def _begin(self, source: wp.array[Any], start: Start) -> None:
+        schedule, points = self._program.schedule, self._points
+        inputs = [
+            schedule.robots,
+            schedule.groups,
+            points.count // schedule.robots,
+            source,
+            *start,
+            self._state,
+            points.state,
+            *self._command,
+            self._watch.struct,
+        ]
+        launch(self._kernels.begin, self._robots, inputs, self._program.device)

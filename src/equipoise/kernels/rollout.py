@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from equipoise.errors import ShapeError
 from equipoise.kernels.advance import ALL, MOTION, START
 from equipoise.kernels.bodies import FLOATING
-from equipoise.kernels.contact import NOTHING, STATE, SURFACE, WORK
+from equipoise.kernels.contact import NOTHING, SURFACE, WORK
 from equipoise.kernels.ground import GroundArrays, upload_ground
 from equipoise.kernels.lane_state import state_in_lanes
 from equipoise.kernels.lanes import make_lanes
@@ -31,11 +31,10 @@ from equipoise.kernels.program import (
     by_block,
     make_program,
     working_memory,
-    zeros_by_block,
 )
-from equipoise.kernels.restart import Start, make_restart
+from equipoise.kernels.restart import Starts
 from equipoise.kernels.rows import BASE_DOF, OUTPUTS, Rows, make_rows
-from equipoise.kernels.runtime import Recorded, launch, record, thread_count
+from equipoise.kernels.runtime import Recorded, record, thread_count
 from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
 from equipoise.kernels.tree import TreeArrays
 from equipoise.kernels.watch import Watch
@@ -74,6 +73,7 @@ class Rollout:
         rows: What is known after the last :meth:`step`.
         delay: From command to actuator [steps], shape (n,) or (1,).
         watch: Falls, divergence, and what is measured.
+        starts: Lets some robots begin anew.
     """
 
     def __init__(
@@ -167,6 +167,15 @@ class Rollout:
         self._commands = self._make_commands(self._history + 1, robots, hold)
         self.command = tuple(getattr(self._commands, name) for name in PARTS)
         self.newest = self._history
+        self.starts = Starts(
+            self.program,
+            self._points,
+            self._state,
+            self.command,
+            self.rows,
+            self.watch,
+            self._laid,
+        )
         self._recorded: dict[tuple[int, int], list[Recorded]] = {}
         self._tables: dict[tuple[int, ...], _Table] = {}
 
@@ -243,101 +252,9 @@ class Rollout:
         self.newest = self._history
         self._commands.first.fill_(self.newest)
 
-    def reset_some(
-        self, which: Ints, q: Floats, v: Floats, held: Floats, upright: Floats
-    ) -> None:
-        """Put k robots somewhere, at time zero; the others go on.
-
-        Args:
-            which: Which robots, each once, shape (k,).
-            q: Their configurations, shape (k, nq).
-            v: Their velocities, shape (k, nv).
-            held: Positions that their actuators hold until they are told, (k, joints).
-            upright: What their falls are measured against, shape (k, 4); see
-                :meth:`~equipoise.kernels.watch.Watch.look_for_falls`.
-        """
-        source = np.full(self.robots, -1, np.int32)
-        source[which] = np.arange(len(which))
-        told = np.zeros((len(which), 3 * max(self._joints, 1)))
-        told[:, : self._joints] = held
-        with lock:
-            start = Start(
-                self._laid(q, v),
-                zeros_by_block(
-                    self.program.blocks(len(which)),
-                    self._points.state.shape[1],
-                    STATE,
-                    self._kernels.vec3,
-                    self._device,
-                ),
-                wp.array(told, dtype=self._scalar, device=self._device),
-                wp.array(upright, dtype=self._scalar, device=self._device),
-            )
-            order: wp.array[Any] = wp.array(source, dtype=wp.int32, device=self._device)
-        self._begin(order, start)
-
-    def keep_start(self) -> None:
-        """Keep where all robots are now, for :meth:`restart`."""
-        with lock:
-            commands = [array[self.newest].numpy() for array in self.command]
-            self._kept = Start(
-                wp.clone(self._state),
-                wp.clone(self._points.state),
-                wp.array(np.hstack(commands), dtype=self._scalar, device=self._device),
-                wp.clone(self.watch.struct.upright),
-            )
-            self._kept_rows = self._kernels.Outputs()
-            for name in OUTPUTS:
-                setattr(self._kept_rows, name, wp.clone(getattr(self.rows, name)))
-
-    def restart(self, source: Any) -> None:
-        """Put robots where they, or others, were kept, at time zero.
-
-        Args:
-            source: As which kept robot each begins anew, -1 for one that goes on,
-                shape (robots,), on the host or by DLPack.
-        """
-        source = self._whole_numbers(source)
-        self._begin(source, self._kept)
-        with lock:
-            rows = self._kernels.Outputs()
-            for name in OUTPUTS:
-                setattr(rows, name, getattr(self.rows, name))
-        kernel = make_restart(self._scalar, self.program.width).copy_rows
-        launch(kernel, self.robots, [source, self._kept_rows, rows], self._device)
-
-    def _whole_numbers(self, source: Any) -> wp.array[Any]:
-        if isinstance(source, np.ndarray):
-            with lock:
-                source = wp.array(source, device=self._device)
-        elif not isinstance(source, wp.array):
-            source = wp.from_dlpack(source)
-        if source.shape != (self.robots,) or source.dtype is not wp.int32:
-            raise ShapeError(
-                f"restart: shape {tuple(source.shape)} and type "
-                f"{source.dtype.__name__}; ({self.robots},) and int32 are needed"
-            )
-        return source
-
     def _laid(self, q: Floats, v: Floats) -> wp.array[Any]:
         states = state_in_lanes(self.program, q, v, self._dt)
         return by_block(states, self._lanes3, self._device)
-
-    def _begin(self, source: wp.array[Any], start: Start) -> None:
-        copies = self.program.schedule.robots
-        inputs = [
-            copies,
-            self.program.schedule.groups,
-            self._points.count // copies,
-            source,
-            *start,
-            self._state,
-            self._points.state,
-            *self.command,
-            self.watch.struct,
-        ]
-        kernel = make_restart(self._scalar, self.program.width).begin
-        launch(kernel, self.robots, inputs, self._device)
 
     def mask(self, masked: NDArray[np.bool_]) -> None:
         """Let some of the robots' points touch nothing, until this is called again.

@@ -145,7 +145,7 @@ class Fleet:
         commanded[..., 0] = held
         if robots is not None:
             fallen = self._fallen(stood, which)
-            self._rollout.reset_some(which, q, v, held, fallen)
+            self._rollout.starts.put(which, q, v, held, fallen)
             self._rollout.write_start()
             self._waiting[:, which] = commanded
             return
@@ -166,7 +166,7 @@ class Fleet:
         """
         if self._steps < 0:
             raise EquipoiseError("reset the fleet before its start is kept")
-        self._rollout.keep_start()
+        self._rollout.starts.keep(self._rollout.newest)
         self._has_start = True
 
     def restart(self, which: Any) -> None:
@@ -181,7 +181,7 @@ class Fleet:
         if not self._has_start:
             raise EquipoiseError("keep_start comes before restart")
         self._move_by("step")
-        self._rollout.restart(which)
+        self._rollout.starts.restart(which)
 
     def _numbers(self, robots: ArrayLike) -> NDArray[np.int32]:
         """Return numbers of robots, each once."""

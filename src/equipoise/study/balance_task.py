@@ -23,6 +23,7 @@ from equipoise.kinematics.support import distance_to_edge, support_polygon
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
+from equipoise.simulation.actuation import actuation_of
 from equipoise.simulation.fleet import Fleet
 from equipoise.simulation.loop import whole_steps
 from equipoise.simulation.push import pushed_stance, theoretical_limit
@@ -37,8 +38,9 @@ from equipoise.simulation.world import (
 if TYPE_CHECKING:
     from equipoise.kernels.episodes import Learners
 
-# Robots stand so long before their start is kept [s].
-SETTLING = 1.0
+# Robots stand until they are slower than this fraction of √(g h), for at least and at
+# most so long, before their start is kept [s].
+AT_REST, SETTLING, LONGEST_SETTLING = 1e-3, 1.0, 10.0
 # Directions from which that of a push is drawn.
 DIRECTIONS = 360
 # What the mean square of an action costs, where standing still earns one.
@@ -153,6 +155,7 @@ class BalanceTask:
         control_period: float = 0.02,
         actions: Actions = "legs",
         action_scale: float = 1.0,
+        bandwidth: float | None = None,
         impulse: tuple[float, float] = (0.5, 0.8),
         pushes: int = 1,
         randomisation: Randomisation | Variation | None = None,
@@ -162,8 +165,7 @@ class BalanceTask:
         **options: Any,
     ) -> None:
         """Let robots settle on their feet; see ``FleetEnv`` for the arguments."""
-        world = robot if isinstance(robot, World) else make_world(robot)
-        world = _pushed_world(world, pushes)
+        world = _pushed_world(robot, bandwidth, pushes)
         self._check(world, seconds, impulse, pushes)
         self.world = world
         self.stance = pushed_stance(world)
@@ -200,18 +202,23 @@ class BalanceTask:
 
     def _settle(self, control_period: float) -> None:
         fleet, robot = self.fleet, self.world.robot
+        height = float(com(robot, self.stance)[2])
+        slow = AT_REST * math.sqrt(self.world.gravity * height)
         self.posture = joint_positions(robot, self.stance)
         torque = standing_torques(robot, self.stance)
         fleet.reset(self.stance)
         fleet.set_command(Command(self.posture, np.zeros_like(torque), torque))
-        for _ in range(math.ceil(SETTLING / control_period)):
+        for period in range(1, math.ceil(LONGEST_SETTLING / control_period) + 1):
             fleet.step()
-        if fleet.stopped:
-            raise EquipoiseError(
-                f"{len(fleet.stopped)} of {fleet.count} robots do not stand before "
-                f"they are pushed: {fleet.stopped[0].text}"
-            )
-        fleet.keep_start()
+            speed = np.linalg.norm(fleet.state.com_velocity.numpy(), axis=1)
+            rests = (speed < slow) & (fleet.state.status.numpy()[:, 0] == 0)
+            if period * control_period >= SETTLING and rests.all():
+                fleet.keep_start()
+                return
+        raise EquipoiseError(
+            f"{np.sum(~rests)} of {fleet.count} robots do not stand still before they "
+            "are pushed: their servos may be too soft"
+        )
 
     def begin(self, which: NDArray[np.bool_]) -> None:
         """Begin new episodes of some robots.
@@ -326,8 +333,15 @@ class BalanceTask:
         )
 
 
-def _pushed_world(world: World, pushes: int) -> World:
+def _pushed_world(robot: Robot | World, bandwidth: float | None, pushes: int) -> World:
     """Return a world with pushes that are yet to be drawn."""
+    if isinstance(robot, World):
+        if bandwidth is not None:
+            raise EquipoiseError("a world has its own servos: give the robot alone")
+        world = robot
+    else:
+        actuation = actuation_of(robot, bandwidth=bandwidth)
+        world = make_world(robot, actuation=actuation)
     if world.pushes:
         raise EquipoiseError("the world has pushes of its own: pushes are drawn here")
     if pushes < 0:

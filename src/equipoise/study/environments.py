@@ -100,6 +100,7 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
         control_period: float = 0.02,
         actions: Actions = "legs",
         action_scale: float = 1.0,
+        bandwidth: float | None = None,
         impulse: tuple[float, float] = (0.5, 0.8),
         pushes: int = 1,
         randomisation: Randomisation | Variation | None = None,
@@ -122,6 +123,9 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
                 [rad]; or names of joints.
             action_scale: Offset of an action of one, over that at which a servo gives
                 its largest torque; never beyond a joint's stops.
+            bandwidth: Bandwidth of the legs' servos in stance [Hz], that of
+                :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given;
+                policies are often trained on softer servos.
             impulse: Least and largest impulse of a push, over J* of the pendulum in its
                 direction (:func:`~equipoise.simulation.push.theoretical_limit`).
             pushes: Pushes of the torso in an episode, each in any direction, for a
@@ -147,6 +151,7 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
             control_period=control_period,
             actions=actions,
             action_scale=action_scale,
+            bandwidth=bandwidth,
             impulse=impulse,
             pushes=pushes,
             randomisation=randomisation,
