@@ -128,7 +128,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 PAGES = [
     *("dance", "identify", "index", "logs", "plots", "simulation", "three_link"),
-    *("viewer", "walk"),
+    *("training", "viewer", "walk"),
 ]
 
 

@@ -1511,3 +1511,52 @@ def test_gains_without_servos_and_ground_that_is_none() -> None:
         Fleet(torques, 2, variation=gains)
     with pytest.raises(EquipoiseError, match="terrain of robot 1 is str"):
         Fleet(torques, 2, variation=Variation(terrain=[Flat(), "flat"]))  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.004])
+def test_robots_begin_again_where_a_start_was_kept(delay: float) -> None:
+    """They move from there as all did, bit for bit; the others notice nothing.
+
+    Robot 5, which is not pushed, begins again as itself, robot 1 as robot 4; robot 1
+    is pushed again at its own time.
+    """
+    robot = eq.load("humanoid")
+    push = Push("torso", np.array([0.0, 300.0, 0.0]), 0.06, 0.05)
+    world, count = make_world(robot, pushes=(push,)), SIX
+    mass = {"torso": np.linspace(20.0, 30.0, count)}
+    start = np.full((count, 1), 0.06)
+    start[5] = 10.0
+    late = np.full(count, delay)
+    variation = Variation(mass=mass, delay=late, push_start=start)
+    held = joint_positions(robot, robot.standing)
+
+    def loop(fleet: Fleet, periods: int) -> Array:
+        rows = []
+        for period in range(periods):
+            swing = held + 0.02 * np.sin(0.2 * np.pi * (period % 10))
+            fleet.set_command(Command(swing, 0.0 * swing, 0.0 * swing))
+            fleet.step()
+            rows.append(np.hstack([fleet.state.q.numpy(), fleet.state.a.numpy()]))
+        return np.array(rows)
+
+    def make() -> Fleet:
+        fleet = Fleet(world, count, DT, variation=variation, control_period=0.01)
+        fleet.reset(robot.standing)
+        loop(fleet, 5)
+        fleet.keep_start()
+        return fleet
+
+    fleet, untouched = make(), make()
+    kept = FleetState._make(part.numpy().copy() for part in fleet.state)
+    without = loop(untouched, 30)
+    assert (loop(fleet, 10) == without[:10]).all()
+    fleet.restart(np.array([-1, 4, -1, -1, -1, 5], np.int32))
+    for now, then in zip(fleet.state[:8], kept[:8], strict=True):
+        assert (now.numpy()[[1, 5]] == then[[4, 5]]).all()
+    assert fleet.state.steps.numpy().tolist() == [150, 0, 150, 150, 150, 0]
+    found = loop(fleet, 20)
+    others = [0, 2, 3, 4]
+    assert (found[:, others] == without[10:][:, others]).all()
+    assert (found[:, 5] == without[:20, 5]).all()
+    speed = np.abs(np.diff(found[:, 1, 1]))
+    assert speed[:5].max() < 0.5 * speed[6:].max()

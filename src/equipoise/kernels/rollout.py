@@ -32,6 +32,7 @@ from equipoise.kernels.program import (
     make_program,
     working_memory,
 )
+from equipoise.kernels.restart import Starts
 from equipoise.kernels.rows import BASE_DOF, OUTPUTS, Rows, make_rows
 from equipoise.kernels.runtime import Recorded, record, thread_count
 from equipoise.kernels.scene import Ints, PointArrays, PushArrays, Scene
@@ -72,6 +73,7 @@ class Rollout:
         rows: What is known after the last :meth:`step`.
         delay: From command to actuator [steps], shape (n,) or (1,).
         watch: Falls, divergence, and what is measured.
+        starts: Lets some robots begin anew.
     """
 
     def __init__(
@@ -145,8 +147,9 @@ class Rollout:
         count = 1 if device.is_cuda else max(min(threads, self._blocks), 1)
         edges = [self._blocks * part // count for part in range(count + 1)]
         self._shares = []
+        self._world = scene.world(pushes, dt, gravity)
         for first, last in itertools.pairwise(edges):
-            world = scene.world(pushes, dt, gravity)
+            world = self._copied_world()
             world.first_block, world.blocks, world.robots = first, last, robots
             world.contacts, world.surfaces = contacts, surfaces
             self._shares.append(self._share(world, thread_count(device, last - first)))
@@ -164,6 +167,15 @@ class Rollout:
         self._commands = self._make_commands(self._history + 1, robots, hold)
         self.command = tuple(getattr(self._commands, name) for name in PARTS)
         self.newest = self._history
+        self.starts = Starts(
+            self.program,
+            self._points,
+            self._state,
+            self.command,
+            self.rows,
+            self.watch,
+            self._laid,
+        )
         self._recorded: dict[tuple[int, int, int], list[Recorded]] = {}
         self._tables: dict[tuple[int, ...], _Table] = {}
 
@@ -176,6 +188,24 @@ class Rollout:
                 device=self._device,
             )
         return _Share(threads, world, (scratch, raw, notes))
+
+    def _copied_world(self, source: Any = None) -> Any:
+        """Return a struct of its own, with the same arrays."""
+        with lock:
+            world = self._kernels.World()
+            for name in self._kernels.World.vars:
+                setattr(world, name, getattr(source or self._world, name))
+        return world
+
+    @property
+    def push_arrays(self) -> tuple[wp.array[Any], wp.array[Any], int]:
+        """Forces and windows of pushes on the device, and robots side by side.
+
+        Both are indexed [block, push × robots side by side + lane, 0] and hold vectors,
+        of a window (from, to, -). One block is there where all are pushed alike.
+        """
+        copies = self.program.schedule.robots
+        return self._world.push_force, self._world.push_time, copies
 
     def _make_rows(self, count: int) -> Rows:
         return make_rows(
@@ -204,24 +234,16 @@ class Rollout:
             commands.delay = wp.array(self.delay, dtype=wp.int32, device=self._device)
         return commands
 
-    def reset(
-        self, q: Floats, v: Floats, held: Floats, which: Ints | None = None
-    ) -> None:
-        """Put robots somewhere, at time zero.
+    def reset(self, q: Floats, v: Floats, held: Floats) -> None:
+        """Put all robots somewhere, at time zero.
 
         Args:
-            q: Configurations of all robots, shape (robots, nq).
+            q: Configurations, shape (robots, nq).
             v: Velocities, shape (robots, nv).
             held: Positions that actuators hold until they are told, (robots, joints).
-            which: Which robots, all unless given; the others go on.
         """
-        states = state_in_lanes(self.program, q, v, self._dt)
-        laid = by_block(states, self._lanes3, self._device)
-        self.watch.reset(which)
-        if which is not None:
-            self._reset_some(laid, held, which)
-            return
-        wp.copy(self._state, laid)
+        self.watch.reset()
+        wp.copy(self._state, self._laid(q, v))
         self._points.state.zero_()
         told = np.broadcast_to(held, (self._history + 1, *held.shape))
         self.command[0].assign(np.ascontiguousarray(told, self._number))
@@ -230,21 +252,9 @@ class Rollout:
         self.newest = self._history
         self._commands.first.fill_(self.newest)
 
-    def _reset_some(self, laid: wp.array[Any], held: Floats, which: Ints) -> None:
-        """Put some robots somewhere; through the host, as it is seldom done."""
-        copies = self.program.schedule.robots
-        state, new = self._state.numpy(), laid.numpy()
-        touching = self._points.state.numpy()
-        for block, lane in zip(*np.divmod(which, copies), strict=True):
-            lanes = slice(None) if copies == 1 else lane
-            state[block, ..., lanes] = new[block, ..., lanes]
-            touching[block, lane::copies] = 0.0
-        self._state.assign(state)
-        self._points.state.assign(touching)
-        for number, array in enumerate(self.command):
-            values = array.numpy()
-            values[:, which] = held[which] if number == 0 else 0.0
-            array.assign(values)
+    def _laid(self, q: Floats, v: Floats) -> wp.array[Any]:
+        states = state_in_lanes(self.program, q, v, self._dt)
+        return by_block(states, self._lanes3, self._device)
 
     def mask(self, masked: NDArray[np.bool_]) -> None:
         """Let some of the robots' points touch nothing, until this is called again.
@@ -330,12 +340,13 @@ class Rollout:
 
     def write_start(self) -> None:
         """Write states of robots at time zero to ``rows``, before their first step."""
-        self._run(
-            [
+        key = (0, START, 0)
+        if key not in self._recorded:
+            self._recorded[key] = [
                 self._record(share, 0, START, 1, self._commands, None, self.rows)
                 for share in self._shares
             ]
-        )
+        self._run(self._recorded[key])
 
     def write_last(self, rows: Rows) -> None:
         """Copy the last of rows that :meth:`advance` returned to ``rows``."""
@@ -436,9 +447,7 @@ class Rollout:
             for name in OUTPUTS:
                 setattr(outputs, name, getattr(rows, name))
             # a prepared launch looks at its structs again each time
-            world = self._kernels.World()
-            for name in self._kernels.World.vars:
-                setattr(world, name, getattr(share.world, name))
+            world = self._copied_world(share.world)
             world.steps, world.every, world.report = steps, every, report
             world.since = since
             inputs = [

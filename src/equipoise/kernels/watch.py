@@ -24,7 +24,7 @@ from equipoise.kernels.monitor import (
 )
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats
-from equipoise.kernels.schedule import Ints, Schedule
+from equipoise.kernels.schedule import Schedule
 
 
 class Stopped(NamedTuple):
@@ -95,34 +95,27 @@ class Watch:
             struct.cause = wp.zeros((robots, CAUSES, 2), dtype=scalar, device=device)
         self.clock, self.status = struct.clock, struct.status
 
-    def reset(self, which: Ints | None = None) -> None:
-        """Begin anew for some robots, or for all."""
-        rows = np.arange(self._robots) if which is None else which
-        for array in (self.clock, self.status):
-            values = array.numpy()
-            values[rows] = 0
-            array.assign(values)
-        result = self.struct.result.numpy()
-        result[rows] = 0.0
-        result[rows, MARGIN_MIN] = np.inf
-        self.struct.result.assign(result)
+    def reset(self) -> None:
+        """Begin anew for all robots."""
+        self.clock.zero_()
+        self.status.zero_()
+        self._clear_results()
 
-    def look_for_falls(
-        self, upright: Floats, lowest_cosine: float, which: Ints | None = None
-    ) -> None:
+    def _clear_results(self) -> None:
+        fresh = np.zeros((self._robots, RESULTS), self._number)
+        fresh[:, MARGIN_MIN] = np.inf
+        self.struct.result.assign(fresh)
+
+    def look_for_falls(self, upright: Floats, lowest_cosine: float) -> None:
         """Say what a fall is.
 
         Args:
             upright: The world's vertical in each base's axes when it is upright, and
                 the height below which its CoM has fallen [m], shape (robots, 4).
             lowest_cosine: Cosine of the angle by which the base may tilt.
-            which: Which robots, all unless given.
         """
         self.struct.falls, self.struct.lowest_cosine = 1, lowest_cosine
-        rows = np.arange(self._robots) if which is None else which
-        values = self.struct.upright.numpy()
-        values[rows] = upright[rows]
-        self.struct.upright.assign(values)
+        self.struct.upright.assign(np.ascontiguousarray(upright, self._number))
 
     def measure(self, reference: Floats | None, steps: int) -> None:
         """Begin to measure.
@@ -139,9 +132,7 @@ class Watch:
             rows = np.ascontiguousarray(reference, self._number)
             with lock:
                 struct.reference = wp.array(rows, dtype=self._vec3, device=self._device)
-        fresh = np.zeros((self._robots, RESULTS), self._number)
-        fresh[:, MARGIN_MIN] = np.inf
-        struct.result.assign(fresh)
+        self._clear_results()
 
     def measured(self) -> Measured:
         """Return what was measured."""

@@ -103,7 +103,7 @@ class Fleet:
             threads=threads,
             effect=kernel_effect,
         )
-        self._steps = -1  # not reset yet
+        self._steps, self._has_start = -1, False  # not reset yet
         self._moved_by = ""
         self._waiting = np.zeros((0, count, world.robot.nv - 6, 3))
 
@@ -125,37 +125,63 @@ class Fleet:
             upright: Configurations that falls are measured against, shape (nq,) or (n,
                 nq), likewise; those at the start unless given.
         """
-        robot, boxes, n = self.world.robot, self.world.boxes, self.count
-        which = None if robots is None else self._numbers(robots)
+        robot, boxes = self.world.robot, self.world.boxes
+        everyone = np.arange(self.count, dtype=np.int32)
+        which = everyone if robots is None else self._numbers(robots)
         v = np.zeros(robot.nv) if v is None else robot.check_v(v)
-        q = _one_each("q", robot.check_q(q), n, robots)
-        v = _one_each("v", v, n, robots)
+
+        def one_each(name: str, rows: Array) -> Array:
+            return _one_each(name, rows, self.count, robots, which)
+
+        q, v = one_each("q", robot.check_q(q)), one_each("v", v)
+        stood = q if upright is None else one_each("upright", robot.check_q(upright))
+        if len(which) == 0:
+            return
         held = joint_positions(robot, q)
-        stood = (
-            q
-            if upright is None
-            else _one_each("upright", robot.check_q(upright), n, robots)
-        )
         poses = np.array([start_pose(box.centre, box.yaw) for box in boxes]).ravel()
-        q = np.hstack([q, np.tile(poses, (n, 1))])
-        v = np.hstack([v, np.zeros((n, 6 * len(boxes)))])
-        self._rollout.reset(q, v, held, which)
+        q = np.hstack([q, np.tile(poses, (len(which), 1))])
+        v = np.hstack([v, np.zeros((len(which), 6 * len(boxes)))])
+        commanded = np.zeros((len(which), held.shape[1], 3))
+        commanded[..., 0] = held
+        if robots is not None:
+            fallen = self._fallen(stood, which)
+            self._rollout.starts.put(which, q, v, held, fallen)
+            self._rollout.write_start()
+            self._waiting[:, which] = commanded
+            return
+        self._rollout.reset(q, v, held)
         self._rollout.write_start()
         if self._falls:
-            lowest = math.cos(FALLEN_TILT)
-            self._rollout.watch.look_for_falls(
-                fall_limits(self.world, self._variation, stood), lowest, which
-            )
+            fallen, lowest = self._fallen(stood, None), math.cos(FALLEN_TILT)
+            self._rollout.watch.look_for_falls(fallen, lowest)
             self._rollout.prepare_again()
-        if which is None:
-            commanded = np.zeros((n, held.shape[1], 3))
-            commanded[..., 0] = held
-            longest = int(self._rollout.delay.max())
-            self._waiting = np.repeat(commanded[None], longest, axis=0)
-            self._steps, self._moved_by = 0, ""
-        else:
-            self._waiting[:, which] = 0.0
-            self._waiting[..., 0][:, which] = held[which]
+        longest = int(self._rollout.delay.max())
+        self._waiting = np.repeat(commanded[None], longest, axis=0)
+        self._steps, self._moved_by = 0, ""
+
+    def keep_start(self) -> None:
+        """Keep where all robots are now, and what they are told, for :meth:`restart`.
+
+        Say, after they have settled on their feet.
+        """
+        if self._steps < 0:
+            raise EquipoiseError("reset the fleet before its start is kept")
+        self._rollout.starts.keep(self._rollout.newest)
+        self._has_start = True
+
+    def restart(self, which: Any) -> None:
+        """Put robots where :meth:`keep_start` found them, at time zero, on the device.
+
+        Nothing goes through the host if ``which`` is on the device.
+
+        Args:
+            which: As which robot each begins anew, -1 where it goes on, shape (n,):
+                ``int32`` of NumPy's, Warp's, or anything with ``__dlpack__``.
+        """
+        if not self._has_start:
+            raise EquipoiseError("keep_start comes before restart")
+        self._move_by("step")
+        self._rollout.starts.restart(which)
 
     def _numbers(self, robots: ArrayLike) -> NDArray[np.int32]:
         """Return numbers of robots, each once."""
@@ -172,12 +198,31 @@ class Fleet:
             )
         return given.astype(np.int32)
 
+    def _fallen(self, upright: Array, which: NDArray[np.int32] | None) -> Array:
+        """Return what a fall is, of all or some robots, for the kernels, (k, 4)."""
+        if not self._falls:
+            return np.zeros((len(upright), 4))
+        variation = self._variation
+        if variation is not None and which is not None:
+            variation = variation.of_robots(which)
+        return fall_limits(self.world, variation, upright)
+
     @cached_property
     def state(self) -> FleetState:
         """States now, on the device: always the same arrays."""
         watch = self._rollout.watch
         rows = self._rollout.rows.first()
         return FleetState._make([*rows, watch.clock, watch.status])
+
+    @property
+    def push_arrays(self) -> tuple[Any, Any, int]:
+        """Pushes on the device, to be written into by kernels, in their own layout.
+
+        Forces and windows of time, and how many robots lie side by side; of robots
+        whose pushes differ (:class:`~equipoise.simulation.variation.Variation`).
+        """
+        force, window, copies = self._rollout.push_arrays
+        return force, window, copies
 
     @property
     def command(self) -> Command:
@@ -399,15 +444,21 @@ def _table(world: World, count: int, commands: Command) -> Array:
 
 
 def _one_each(
-    name: str, rows: Array, count: int, robots: Sequence[int] | None
+    name: str,
+    rows: Array,
+    count: int,
+    robots: Sequence[int] | None,
+    which: NDArray[np.int32],
 ) -> Array:
-    """Return a row for each robot; those of some robots at their places."""
+    """Return a row for each of ``which``, the robots named in increasing order."""
     rows = np.atleast_2d(rows)
     if robots is not None and len(rows) == len(robots) != 1:
-        placed = np.repeat(rows[:1], count, axis=0)
-        placed[list(robots)] = rows
+        placed = np.zeros((len(which), rows.shape[1]))
+        placed[np.searchsorted(which, robots)] = rows
         return placed
     if len(rows) not in (1, count):
         some = "" if robots is None else f", {len(robots)}"
         raise ShapeError(f"{name} has {len(rows)} rows; 1{some} or {count} are needed")
-    return np.broadcast_to(rows, (count, rows.shape[1]))
+    if len(rows) == 1:
+        return np.broadcast_to(rows, (len(which), rows.shape[1]))
+    return np.asarray(rows[which])

@@ -83,7 +83,7 @@ class Variation:
     push_duration: ArrayLike | None = None
     terrain: Sequence[Terrain] | None = None
 
-    def of_robots(self, robots: Sequence[int]) -> Variation:
+    def of_robots(self, robots: Sequence[int] | NDArray[np.int32]) -> Variation:
         """Return the same for some of the robots only."""
         rows = np.asarray(robots, dtype=np.intp)
         changed: dict[str, Any] = {}

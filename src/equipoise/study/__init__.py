@@ -1,1 +1,1 @@
-"""Many runs: studies, their points, their store, and where they run; maps of pushes."""
+"""Many runs: studies and where they run, maps of pushes, environments for training."""
