@@ -13,8 +13,8 @@ held by servos alone. An observation is what a robot can know, in this order:
 5. vertical force on the left and the right foot, over the weight (2);
 6. the last action.
 
-The reward of a control period is 1 - min(|c - c₀| / d, 1) - 0.05 · mean(a²): c is the
-CoM on the ground and c₀ where it was at the start, d the distance from there to the
+The reward of a control period is ``1 - min(|c - c₀| / d, 1) - 0.05 · mean(a²)``: c is
+the CoM on the ground and c₀ where it was at the start, d the distance from there to the
 nearest edge of the support polygon, a the action. A fall is rewarded with 0 and ends
 the episode (``terminated``); so does time (``truncated``).
 """
