@@ -69,7 +69,7 @@ def main() -> None:
     options = parser.parse_args()
     name = options.robot or str(g1_urdf())
 
-    def make(count: int, seed: int, judged: bool) -> FleetEnv:
+    def make(count: int, seed: int, judged: bool, pushes: int = PUSHES) -> FleetEnv:
         return FleetEnv(
             name,
             count,
@@ -77,7 +77,7 @@ def main() -> None:
             action_scale=options.scale,
             bandwidth=options.bandwidth,
             impulse=tuple(options.impulse),
-            pushes=PUSHES,
+            pushes=pushes,
             seconds=SECONDS[judged],
             randomisation=None if options.plain else Randomisation(),
             noise=None if options.plain else ObservationNoise(),
@@ -104,9 +104,15 @@ def main() -> None:
         policy.save(options.out)
     periods = options.iterations * HORIZON * options.robots
     print(f"{periods} control periods in {wall:.0f} s, {cpu:.0f} s of CPU time")
-    held_out = make(JUDGED, options.seed + 1000, judged=True)
-    for who, judged in (("servos alone", None), ("policy", policy)):
-        fell = np.concatenate([falls(held_out, judged, seed) for seed in (1, 2)])
+    seed = options.seed + 1000
+    held_out = make(JUDGED, seed, judged=True)
+    left_alone = make(JUDGED, seed, judged=True, pushes=0)
+    for who, judged, where in (
+        ("servos alone, not pushed", None, left_alone),
+        ("servos alone", None, held_out),
+        ("policy", policy, held_out),
+    ):
+        fell = np.concatenate([falls(where, judged, seed) for seed in (1, 2)])
         low, high = interval(int(fell.sum()), len(fell))
         print(
             f"{who}: {fell.sum()} of {len(fell)} fall, {100 * fell.mean():.1f} % "

@@ -13,6 +13,7 @@ import pytest
 import warp as wp
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatistics
 
 import equipoise as eq
 from benchmarks.ppo import Network, train
@@ -118,6 +119,51 @@ def test_episodes_end_by_falls_and_by_time() -> None:
         late_ever |= late
     assert fell_ever.any()
     assert late_ever.any()
+
+
+def test_episodes_begin_instead_of_the_next_step() -> None:
+    """``NEXT_STEP``: the same episodes as ``SAME_STEP``, with a step between them.
+
+    In that step nothing is rewarded, and the observation is the first of the next.
+    """
+    at_once = make(seconds=1.0)
+    later = make(seconds=1.0, autoreset=AutoresetMode.NEXT_STEP)
+    episodes: list[list[list[Any]]] = []
+    for env in (at_once, later):
+        first, _ = env.reset(seed=3)
+        running, done = [[] for _ in range(COUNT)], [[] for _ in range(COUNT)]
+        begins = np.zeros(COUNT, bool)
+        for _ in range(120):
+            seen, reward, fell, late, _ = env.step(zeros(env))
+            for robot in range(COUNT):
+                if env is later and begins[robot]:
+                    assert np.array_equal(seen[robot], first[robot])
+                    assert reward[robot] == 0.0
+                    assert not (fell | late)[robot]
+                    continue
+                running[robot].append((reward[robot], fell[robot], late[robot]))
+                if (fell | late)[robot]:
+                    if env is later:
+                        assert np.abs(seen[robot] - first[robot]).max() > 0.01
+                    done[robot].append(running[robot])
+                    running[robot] = []
+            begins = (fell | late) & ~begins
+        episodes.append(done)
+    for here, there in zip(*episodes, strict=True):
+        assert len(there) >= 2
+        assert here[: len(there)] == there[: len(here)]
+
+
+def test_gymnasiums_wrappers_take_the_fleet() -> None:
+    """Those of observations, and statistics of episodes."""
+    env = make(seconds=1.0, autoreset=AutoresetMode.NEXT_STEP)
+    wrapped = NormalizeObservation(RecordEpisodeStatistics(env))
+    wrapped.reset(seed=0)
+    lengths = [
+        wrapped.step(zeros(env))[4].get("episode", {"l": np.zeros(1)})["l"].max()
+        for _ in range(51)
+    ]
+    assert max(lengths) == 50
 
 
 def test_reset_of_some_leaves_the_others() -> None:

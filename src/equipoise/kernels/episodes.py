@@ -25,6 +25,9 @@ from equipoise.kernels.runtime import MODULE_OPTIONS, Recorded, launch, record
 GRAVITY, GYRO, JOINTS = 0, 3, 6
 # Loads of the left and the right foot.
 FEET = 2
+# When robots whose episode ended begin anew: at once, instead of their next step, or
+# when they are told to.
+SAME_STEP, NEXT_STEP, WHEN_TOLD = range(3)
 
 
 @once
@@ -72,6 +75,9 @@ def make_episodes(scalar: Any) -> SimpleNamespace:
         slot: scalar
         # robots side by side in the layout of pushes
         copies: int
+        # when robots begin anew, and who does in the next step
+        autoreset: int
+        pending: wp.array[wp.bool]
         # what changes
         random: wp.array[wp.uint32]
         source: wp.array[int]
@@ -177,10 +183,20 @@ def make_episodes(scalar: Any) -> SimpleNamespace:
         reward = reward - episodes.action_cost * used
         if fell:
             reward = scalar(0.0)
+        ended = fell or over
+        begins = episodes.autoreset == SAME_STEP and ended
+        if episodes.autoreset == NEXT_STEP:
+            if episodes.pending[robot]:
+                begins = True
+                ended = False
+                reward = scalar(0.0)
+                fell = False
+                over = False
+            episodes.pending[robot] = ended
+        episodes.source[robot] = wp.where(begins, robot, -1)
         episodes.reward[robot] = float(reward)
         episodes.terminated[robot] = fell
         episodes.truncated[robot] = over and not fell
-        episodes.source[robot] = wp.where(fell or over, robot, -1)
 
     @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
     def observe(
@@ -192,6 +208,7 @@ def make_episodes(scalar: Any) -> SimpleNamespace:
         robot = wp.tid()
         if episodes.source[robot] < 0:
             return
+        episodes.pending[robot] = False
         for k in range(episodes.action.shape[1]):
             episodes.action[robot, k] = 0.0
         note_all(episodes, robot, q, v, force)
@@ -254,6 +271,7 @@ class EpisodeArrays:
         fractions: The least and the largest.
         duration: How long a push lasts [s].
         slot: Each push begins in the first half of its own slot of time [s].
+        autoreset: When robots begin anew: ``SAME_STEP``, ``NEXT_STEP``, ``WHEN_TOLD``.
     """
 
     q_at: NDArray[np.int32]
@@ -273,6 +291,7 @@ class EpisodeArrays:
     fractions: tuple[float, float]
     duration: float
     slot: float
+    autoreset: int
 
 
 class Learners:
@@ -322,11 +341,9 @@ class Learners:
             for name in ("weight", "reach", "action_cost", "duration", "slot"):
                 setattr(struct, name, getattr(given, name))
             struct.least, struct.most = given.fractions
-            struct.steps, struct.pushes, struct.copies = (
-                given.steps,
-                given.pushes,
-                copies,
-            )
+            for name in ("steps", "pushes", "autoreset"):
+                setattr(struct, name, getattr(given, name))
+            struct.copies, struct.pending = copies, zeros(wp.bool)
             struct.random, struct.source = zeros(wp.uint32), zeros(wp.int32)
             struct.action = zeros(wp.float32, actions)
             struct.observation = zeros(wp.float32, numbers)

@@ -162,6 +162,7 @@ class BalanceTask:
         noise: ObservationNoise | None = None,
         seed: int = 0,
         dt: float = 1e-3,
+        autoreset: int = 0,
         **options: Any,
     ) -> None:
         """Let robots settle on their feet; see ``FleetEnv`` for the arguments."""
@@ -181,7 +182,7 @@ class BalanceTask:
         self.actions, offset = _offsets(world, self.stance, actions, action_scale)
         self._on_host = options.get("device", "cpu") == "cpu"
         self._settle(control_period)
-        self._lay_out(offset, seconds, impulse, pushes, noise)
+        self._lay_out(offset, seconds, impulse, pushes, noise, autoreset)
 
     def _check(
         self, world: World, seconds: float, impulse: tuple[float, float], pushes: int
@@ -242,8 +243,8 @@ class BalanceTask:
         self.learners.assess()
 
     def begin_anew(self) -> None:
-        """Begin new episodes of robots whose episode is over, on the device."""
-        if self._on_host and not self.ended().any():
+        """Begin new episodes of robots whose turn it is, on the device."""
+        if self._on_host and not self.beginning().any():
             return
         self._begin()
 
@@ -252,8 +253,8 @@ class BalanceTask:
         self.learners.draw_pushes()
         self.learners.observe_anew()
 
-    def ended(self) -> NDArray[np.bool_]:
-        """Return whose episode ended in the last step, shape (n,)."""
+    def beginning(self) -> NDArray[np.bool_]:
+        """Return who began a new episode in the last step, shape (n,)."""
         return np.asarray(self.learners.struct.source.numpy() >= 0)
 
     def observation(self) -> NDArray[np.float32]:
@@ -267,6 +268,7 @@ class BalanceTask:
         impulse: tuple[float, float],
         pushes: int,
         noise: ObservationNoise | None,
+        autoreset: int,
     ) -> None:
         from equipoise.kernels.episodes import EpisodeArrays, Learners
 
@@ -327,6 +329,7 @@ class BalanceTask:
                 fractions=impulse,
                 duration=PUSH_DURATION,
                 slot=seconds / max(pushes, 1),
+                autoreset=autoreset,
             ),
             fleet.state,
             fleet.push_arrays,

@@ -50,6 +50,8 @@ except ImportError as error:
     ) from error
 
 ID = "equipoise/Balance-v0"
+# As kernels number them.
+AUTORESET = (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)
 # Seeds of the device's random numbers.
 LARGEST_SEED = 2**31
 
@@ -81,9 +83,9 @@ class DeviceStep(NamedTuple):
 class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
     """Many robots that stand, are pushed, and learn to balance.
 
-    Where an episode ends, the robot begins a new one in the same step, with other
-    pushes (``AutoresetMode.SAME_STEP``): ``info["final_obs"]`` has the observation that
-    it ended with.
+    Where an episode ends, the robot begins a new one with other pushes: in the same
+    step (``AutoresetMode.SAME_STEP``; ``info["final_obs"]`` has the observation that it
+    ended with), instead of its next step, or when ``reset`` is called.
 
     Attributes:
         task: The robots and their episodes.
@@ -110,6 +112,7 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
         device: str = "cpu",
         dtype: Any = np.float64,
         threads: int = 1,
+        autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
         """Let robots settle on their feet.
 
@@ -124,8 +127,7 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
             action_scale: Offset of an action of one, over that at which a servo gives
                 its largest torque; never beyond a joint's stops.
             bandwidth: Bandwidth of the legs' servos in stance [Hz], that of
-                :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given;
-                policies are often trained on softer servos.
+                :func:`~equipoise.simulation.actuation.stance_bandwidth` unless given.
             impulse: Least and largest impulse of a push, over J* of the pendulum in its
                 direction (:func:`~equipoise.simulation.push.theoretical_limit`).
             pushes: Pushes of the torso in an episode, each in any direction, for a
@@ -139,6 +141,8 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
             device: ``"cpu"``, ``"cuda"`` or ``"cuda:1"``.
             dtype: ``float64`` or ``float32``.
             threads: Threads of the CPU.
+            autoreset: When robots whose episode ended begin anew. Gymnasium's wrappers
+                of observations want ``NEXT_STEP``, which costs a control period.
 
         Raises:
             EquipoiseError: If the robot does not stand or an argument is impossible.
@@ -161,10 +165,11 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
             device=device,
             dtype=dtype,
             threads=threads,
+            autoreset=AUTORESET.index(autoreset),
         )
         self.num_envs = num_envs
         self.metadata = {
-            "autoreset_mode": AutoresetMode.SAME_STEP,
+            "autoreset_mode": autoreset,
             "render_modes": [],
             "render_fps": round(1.0 / control_period),
         }
@@ -216,10 +221,11 @@ class FleetEnv(VectorEnv[Floats32, Floats32, NDArray[Any]]):
             actions: Within [-1, 1], shape (n, actions).
         """
         told = self._step(_checked_actions(actions, self.action_space.shape))
-        ended = self.task.ended()
+        ended = self.task.beginning()
         info: dict[str, Any] = {}
-        final = told.final_observation.numpy() if ended.any() else None
-        if final is not None:
+        at_once = self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+        if at_once and ended.any():
+            final = told.final_observation.numpy()
             last = np.full(self.num_envs, None, dtype=object)
             for robot in np.flatnonzero(ended):
                 last[robot] = final[robot].copy()
@@ -283,7 +289,8 @@ class BalanceEnv(gymnasium.Env[Floats32, Floats32]):
             options: Further arguments of :class:`FleetEnv`.
         """
         self.render_mode = render_mode
-        self._fleet = fleet = FleetEnv(robot, 1, **options)
+        told = AutoresetMode.DISABLED
+        self._fleet = fleet = FleetEnv(robot, 1, autoreset=told, **options)
         self.task = fleet.task
         self.metadata = {
             "render_modes": [],
