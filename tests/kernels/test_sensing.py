@@ -19,7 +19,7 @@ from equipoise.kernels import runtime
 from equipoise.kernels.sensing import BESIDE_JOINTS, make_sensing
 from equipoise.kernels.skeleton import make_skeleton, upload_skeleton
 from equipoise.simulation.contacts import contact_point, sole_points
-from equipoise.simulation.planned_walks import sensor_arrays
+from equipoise.simulation.fleet_sensors import sensor_arrays
 from equipoise.simulation.sensors import Encoders, SensorSuite
 from equipoise.simulation.world import World, make_world
 from equipoise.simulation.world_arrays import world_arrays

@@ -93,7 +93,9 @@ def test_jobs_of_possible_robots(folder: Path) -> None:
     )
     job = runs.job(70, 72)
     assert len(job.points) == len(job.drawn) == 2
-    row = runs.begin_of_row(71)
+    first, second = job.halves()
+    assert (first.begins + second.begins, second.first) == (job.begins, 71)
+    row = job.begins[1]
     assert row[0] == 71
     assert row[5] in (0.5, 0.8)
     true = study.robot.with_inertials(job.drawn[1])

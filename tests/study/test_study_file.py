@@ -85,6 +85,16 @@ GRID = '[sampling]\nmethod = "grid"\n'
             r"is in \[run\] and in",
         ),
         (varying("push.time = [1.0]\npush.phase = [0.1]"), "push.time or push.phase"),
+        (varying("push.phase = [0.1]"), "give push.phase or steps, not both"),
+        (varying("push.time = [1.0]"), "push.impulse is missing"),
+        (varying("sensors.noise = [1.0]", 'law = "none"'), "has no effect"),
+        (varying("sensors.seed = [1]", "true_state = true"), "has no effect"),
+        (
+            STANDING.replace('"stand"', '"dance"')
+            .replace("seconds = 0.5\n", "")
+            .replace("friction =", "gains.kp ="),
+            "gains.kp and gains.kc are given together",
+        ),
         (varying("friction = [0.5]", 'law = "bang"'), "no law 'bang'"),
         (varying("friction = [0.5]", "stepps = 2"), "did you mean 'steps'"),
         (varying("friction = [0.5]", "seconds = 2.0"), "'seconds' is not of walk"),

@@ -1,4 +1,4 @@
-"""Control ticks of many walking robots, and how well they keep to their plans.
+"""Control ticks of many walking robots.
 
 A robot's tick is all of a control period but the simulation: sensors, estimator, what
 the plan wants now, stabiliser, and the command that the simulation is told. Which tick
@@ -14,7 +14,7 @@ from typing import Any
 import warp as wp
 
 from equipoise.kernels.estimation import make_estimation
-from equipoise.kernels.monitor import DIVERGED, ENDED, RUNNING, WHEN, WHY
+from equipoise.kernels.monitor import ENDED, RUNNING, WHEN, WHY
 from equipoise.kernels.once import once
 from equipoise.kernels.runtime import MODULE_OPTIONS
 from equipoise.kernels.sensing import make_sensing
@@ -26,22 +26,10 @@ from equipoise.kernels.stabiliser.types import (
     make_types,
 )
 
-# Numbers of a plan when a walk is assessed: headings of the soles [rad], and the
-# fraction of the load that the left foot should carry.
-LEFT_YAW, RIGHT_YAW, LEFT_LOAD, PLANNED = range(4)
-# What is found of a robot: sum, largest and last distance of its CoM from its plan,
-# seen from the stance foot [m], how often it was taken; x, y and heading of its base.
-ERROR_SUM, ERROR_MAX, ERROR_LAST, ERRORS, BASE_X, BASE_Y, BASE_YAW, FOUND = range(8)
-
 
 @once
 def make_walking(scalar: Any) -> SimpleNamespace:
-    """Return the structs ``Plan`` and ``Walk``, and kernels, one robot a thread.
-
-    - ``control(truth_skeleton, skeleton, sensors, sensing, legs, plan, truth, walk,
-      moving, estimation, given, memory, commanded)``: a tick
-    - ``assess(truth_skeleton, sensors, plan, truth, com, walk, moving)``: CoM error
-    """
+    """Return the structs ``Plan`` and ``Walk``, and the kernel ``control``: a tick."""
     types, own_types = make_skeleton(scalar), make_types(scalar)
     Skeleton, vec3, mat33 = types.Skeleton, types.vec3, types.mat33
     Legs, Given, Memory = own_types.Legs, own_types.Given, own_types.Memory
@@ -52,11 +40,10 @@ def make_walking(scalar: Any) -> SimpleNamespace:
         sensing_types.Truth,
         sensing_types.Moving,
     )
-    sense, place_legs = sensing_types.sense, sensing_types.place_legs
+    sense = sensing_types.sense
     Sensing, Estimation = estimation_types.Sensing, estimation_types.Estimation
     estimate_robot = estimation_types.estimate_robot
     stabilise_robot = make_stabilise(scalar).stabilise_robot
-    zero, one, two = scalar(0.0), scalar(1.0), scalar(2.0)
 
     @wp.struct
     class Plan:
@@ -67,11 +54,6 @@ def make_walking(scalar: Any) -> SimpleNamespace:
         position: wp.array3d[scalar]
         velocity: wp.array3d[scalar]
         torque: wp.array3d[scalar]
-        # of each gait and time that it is assessed at: CoM; left and right sole; the
-        # numbers above
-        com: wp.array2d[vec3]
-        soles: wp.array3d[vec3]
-        numbers: wp.array3d[scalar]
         # of each robot: its gait, after how many steps it ends; gains of ``Legs``
         gait: wp.array[int]
         ends: wp.array[int]
@@ -79,9 +61,8 @@ def make_walking(scalar: Any) -> SimpleNamespace:
 
     @wp.struct
     class Walk:
-        # steps of a control period, and between times that are assessed
+        # steps of a control period
         hold: int
-        every: int
         # as the simulation has them
         clock: wp.array[int]
         status: wp.array2d[int]
@@ -92,7 +73,6 @@ def make_walking(scalar: Any) -> SimpleNamespace:
         # the last measurements, [tick, robot, …]
         position: wp.array3d[scalar]
         measured: wp.array3d[scalar]
-        found: wp.array2d[scalar]
 
     @wp.func
     def with_gains(legs: Legs, gains: wp.array2d[scalar], robot: int) -> Legs:
@@ -197,70 +177,4 @@ def make_walking(scalar: Any) -> SimpleNamespace:
             walk.command_velocity[row, t, j] = commanded.velocity[t, j]
             walk.command_torque[row, t, j] = commanded.torque[t, j]
 
-    @wp.func
-    def beside(
-        point: vec3, planned_sole: vec3, planned_yaw: scalar, sole: vec3, yaw: scalar
-    ) -> vec3:
-        """A point of the plan, moved and turned with a sole."""
-        turn = yaw - planned_yaw
-        c = wp.cos(turn)
-        s = wp.sin(turn)
-        lever = point - planned_sole
-        return sole + vec3(
-            c * lever[0] - s * lever[1], s * lever[0] + c * lever[1], lever[2]
-        )
-
-    @wp.kernel(module="unique", module_options=MODULE_OPTIONS)
-    def assess(
-        truth_skeleton: Skeleton,
-        sensors: Sensors,
-        plan: Plan,
-        truth: Truth,
-        com: wp.array[vec3],
-        walk: Walk,
-        moving: Moving,
-    ) -> None:
-        t = wp.tid()
-        record = walk.clock[t] / walk.every
-        taken = walk.found[t, ERRORS]
-        # a robot that was stopped keeps its clock, and is not assessed again
-        if walk.status[t, WHY] == DIVERGED or record <= int(taken):
-            return
-        if walk.clock[t] > plan.ends[t]:
-            return
-        gait = plan.gait[t]
-        row = wp.min(record - 1, plan.com.shape[1] - 1)
-        place_legs(truth_skeleton, sensors, t, truth.q, moving)
-        executed = vec3(zero, zero, zero)
-        for foot in range(2):
-            k = sensors.foot[foot]
-            turned = moving.rotation[t, k]
-            sole = moving.origin[t, k] + turned @ sensors.sole_position[foot]
-            turned = turned @ sensors.sole_rotation[foot]
-            load = plan.numbers[gait, row, LEFT_LOAD]
-            if foot == 1:
-                load = one - load
-            executed = executed + load * beside(
-                plan.com[gait, row],
-                plan.soles[gait, row, foot],
-                plan.numbers[gait, row, LEFT_YAW + foot],
-                sole,
-                wp.atan2(turned[1, 0], turned[0, 0]),
-            )
-        off = com[t] - executed
-        error = wp.sqrt(off[0] * off[0] + off[1] * off[1])
-        walk.found[t, ERROR_SUM] = walk.found[t, ERROR_SUM] + error
-        walk.found[t, ERROR_MAX] = wp.max(walk.found[t, ERROR_MAX], error)
-        walk.found[t, ERROR_LAST] = error
-        walk.found[t, ERRORS] = taken + one
-        walk.found[t, BASE_X] = truth.q[t, 0]
-        walk.found[t, BASE_Y] = truth.q[t, 1]
-        x = truth.q[t, 3]
-        y = truth.q[t, 4]
-        z = truth.q[t, 5]
-        w = truth.q[t, 6]
-        walk.found[t, BASE_YAW] = wp.atan2(
-            two * (w * z + x * y), one - two * (y * y + z * z)
-        )
-
-    return SimpleNamespace(Plan=Plan, Walk=Walk, control=control, assess=assess)
+    return SimpleNamespace(Plan=Plan, Walk=Walk, control=control)

@@ -14,7 +14,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import NDArray
 
-from equipoise.kernels import estimation, sensing
+from equipoise.kernels import assessment, estimation, sensing
 from equipoise.kernels.monitor import RUNNING, WHY
 from equipoise.kernels.once import lock
 from equipoise.kernels.program import Floats
@@ -23,7 +23,7 @@ from equipoise.kernels.runtime import device_named, filled, record
 from equipoise.kernels.scene import Ints
 from equipoise.kernels.skeleton import SkeletonArrays, make_skeleton, upload_skeleton
 from equipoise.kernels.stabiliser import types as stabiliser
-from equipoise.kernels.walking import FOUND, make_walking
+from equipoise.kernels.walking import make_walking
 from equipoise.kernels.watch import Measured
 
 # Control periods between looks at whether anyone still walks.
@@ -33,6 +33,7 @@ OWN = {
     "world": ("terrain_of", "delay"),
     "sensors": ("mass", "com", "inertia", "deviation", "seed"),
     "plan": ("gait", "ends", "gains"),
+    "course": ("least_load",),
 }
 
 
@@ -52,6 +53,7 @@ class WalkArrays:
         estimator: The struct ``Sensing`` by name.
         legs: The struct ``Legs`` by name.
         plan: The struct ``Plan`` by name.
+        course: The struct ``Course`` by name, but for what ``plan`` has, too.
         start: At the start, of each gait: configuration ``q``, joint positions
             ``held``; memory of the estimator, ``estimate`` and ``rotations``, and of
             the stabiliser, ``vectors``, ``base`` and ``joints``; and ``contact``, what
@@ -72,6 +74,7 @@ class WalkArrays:
     estimator: dict[str, Any]
     legs: dict[str, Any]
     plan: dict[str, Any]
+    course: dict[str, Any]
     start: Mapping[str, Floats]
     upright: Floats
     lowest_cosine: float
@@ -115,7 +118,7 @@ class Walked:
         status: Why, when and where each robot was stopped, shape (n, 3), numbers of
             :mod:`equipoise.kernels.monitor`.
         found: What was found of it, shape (n, FOUND), columns of
-            :mod:`equipoise.kernels.walking`.
+            :mod:`equipoise.kernels.assessment`.
         measured: What was measured of it.
     """
 
@@ -177,7 +180,7 @@ class Walks:
         model = upload_skeleton(arrays.model, scalar, device)
         truth = upload_skeleton(arrays.truth, scalar, device)
         joints, bodies = model.joints, len(arrays.model.parent)
-        q, v, a, _, _, force, com, _ = rollout.rows.first()
+        q, v, a, _, position, force, com, _ = rollout.rows.first()
         sensors = filled(feel.Sensors, arrays.sensors, device)
         listed, kept = len(arrays.sensors["body"]), int(arrays.sensors["delay"]) + 2
         moving = filled(
@@ -188,12 +191,11 @@ class Walks:
             },
             device,
         )
-        self._found = memory(scalar, FOUND)
+        self._found = memory(scalar, assessment.FOUND)
         walk = filled(
             walking.Walk,
             {
                 "hold": arrays.hold,
-                "every": arrays.every,
                 "clock": rollout.watch.clock,
                 "status": rollout.watch.status,
                 **{
@@ -203,7 +205,6 @@ class Walks:
                 "command_row": rollout.first,
                 "position": self._ring(kept, joints),
                 "measured": self._ring(kept, joints + sensing.BESIDE_JOINTS),
-                "found": self._found,
             },
             device,
         )
@@ -281,10 +282,32 @@ class Walks:
             ],
             device,
         )
+        judge = assessment.make_assessment(scalar)
+        course = arrays.course | {
+            "every": arrays.every,
+            "gait": plan.gait,
+            "ends": plan.ends,
+        }
+        findings = {
+            "com": com,
+            "position": position,
+            "found": self._found,
+            "flags": memory(wp.int32, assessment.FLAGS),
+            "corners": memory(vec3, 2 * np.shape(course["corners"])[1]),
+        }
         self._assess = record(
-            walking.assess,
+            judge.assess,
             arrays.robots,
-            [truth, sensors, plan, state, com, walk, moving],
+            [
+                truth,
+                sensors,
+                filled(judge.Course, course, device),
+                state,
+                rollout.watch.clock,
+                rollout.watch.status,
+                moving,
+                filled(judge.Findings, findings, device),
+            ],
             device,
         )
 

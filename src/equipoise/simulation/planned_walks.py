@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.arrays import Array
 from equipoise.balance.estimator import AT_FIRST, estimator_arrays
-from equipoise.balance.skeleton import BASE_DOF, skeleton_arrays, sole_placements
+from equipoise.balance.skeleton import skeleton_arrays
 from equipoise.balance.stabiliser import (
     StabiliserGains,
     gain_values,
@@ -19,27 +19,23 @@ from equipoise.balance.stabiliser import (
     stabiliser_values,
 )
 from equipoise.errors import EquipoiseError, ShapeError
+from equipoise.gait.gait import Gait
 from equipoise.gait.motion import Motion
 from equipoise.gait.parameters import SUPPORTS
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_names, joint_positions
 from equipoise.robot.model import Robot
 from equipoise.simulation.closed_loop import FLAT_FEET, WALK_PERIOD
 from equipoise.simulation.engine import check_dt
 from equipoise.simulation.executed_plan import left_load, yaw
 from equipoise.simulation.falling import FALLEN_TILT
-from equipoise.simulation.feedback import (
-    ACCELEROMETER,
-    DELAY,
-    ENCODER,
-    FORCE,
-    GYROSCOPE,
-    PERIOD,
-)
+from equipoise.simulation.feedback import PERIOD
 from equipoise.simulation.fleet import fall_limits
+from equipoise.simulation.fleet_sensors import sensor_arrays
+from equipoise.simulation.footfalls import UNLOADED
 from equipoise.simulation.loop import WHOLE, whole_steps
-from equipoise.simulation.noise import SAME_TIME
 from equipoise.simulation.on_device import start_pose
 from equipoise.simulation.start import check_soles
 from equipoise.simulation.variation import Variation
@@ -167,7 +163,6 @@ class PlannedWalks:
         values = [gain_values(model, gains) for gains in each]
         plan = {
             **self._wanted(motions, -(-steps // self._hold)),
-            **self._assessed(motions, steps // self.every),
             "gait": gait.astype(np.int32),
             "ends": self.ends[rows],
             "gains": np.array([[row[name] for name in GAINS] for row in values]),
@@ -187,6 +182,7 @@ class PlannedWalks:
             estimator=known.sensing,
             legs=stabiliser_values(model, period, each[0]),
             plan=plan,
+            course=self._course(motions, steps // self.every, laid, len(rows)),
             start=self._start(begins),
             upright=fall_limits(world, variation, begins[gait]),
             lowest_cosine=math.cos(FALLEN_TILT),
@@ -194,11 +190,11 @@ class PlannedWalks:
 
     def _wanted(self, motions: Sequence[Motion], ticks: int) -> dict[str, Array]:
         """Return what motions want in each control period, a table for each."""
-        period, tables = self._hold * self.dt, []
+        tables = []
         for motion in motions:
             rows = []
             for tick in range(1, ticks + 1):
-                target = motion.sample(tick * period)
+                target = motion.sample(tick * self._hold * self.dt)
                 soles, twists = target.soles, target.sole_twists
                 assert soles is not None  # a motion has all of them
                 assert twists is not None
@@ -234,10 +230,14 @@ class PlannedWalks:
         columns = zip(*tables, strict=True)
         return {name: np.stack(c) for name, c in zip(names, columns, strict=True)}
 
-    def _assessed(self, motions: Sequence[Motion], records: int) -> dict[str, Array]:
+    def _course(
+        self, motions: Sequence[Motion], records: int, laid: WorldArrays, count: int
+    ) -> dict[str, Any]:
         """Return what walks are compared with, at the times when they are."""
-        coms, soles, numbers = [], [], []
-        times = self.every * self.dt * np.arange(1, max(records, 1) + 1)
+        world, robot = self.world, self.world.robot
+        coms, soles, numbers, marks, steps = [], [], [], [], []
+        ends = self.every * np.arange(1, max(records, 1) + 1)
+        times = np.asarray(self.dt * ends, dtype=np.float64)
         for motion in motions:
             targets = [motion.sample(float(time)) for time in times]
             at = np.round(times / motion.dt).astype(int)
@@ -248,10 +248,31 @@ class PlannedWalks:
             coms.append([target.com for target in targets])
             soles.append(np.stack([planned[s][:, :3, 3] for s in SIDES], axis=1))
             numbers.append(np.stack([*(yaw(planned[s]) for s in SIDES), load], axis=1))
+            own_marks, own_steps = step_marks(motion.gait, times)
+            marks.append(own_marks)
+            steps.append(own_steps)
+        most = max(len(rows) for rows in steps)
+        stepped = np.tile(np.eye(4), (len(steps), max(most, 1), 2, 1, 1))
+        for row, poses in zip(stepped, steps, strict=True):
+            row[: len(poses)] = poses
+        polygons = [motions[0].gait.polygons[side] for side in SIDES]
+        corners = np.zeros((2, max(map(len, polygons)), 3))
+        for row, polygon in zip(corners, polygons, strict=True):
+            row[: len(polygon), :2] = polygon
+        speed = world.actuation.velocity_limit
+        mass = laid.tree.mass[None] if laid.inertias is None else laid.inertias.mass
+        weight = mass[:, 1 : robot.model.njoints].sum(axis=1) * STANDARD_GRAVITY
         return {
             "com": np.array(coms),
             "soles": np.array(soles),
             "numbers": np.array(numbers),
+            "marks": np.array(marks),
+            "step_soles": stepped[..., :3, 3],
+            "step_rotations": stepped[..., :3, :3],
+            "least_load": np.broadcast_to(UNLOADED * weight, count),
+            "corners": corners,
+            "corner_counts": [len(polygon) for polygon in polygons],
+            "speed": np.where((speed > 0.0) & np.isfinite(speed), speed, 0.0),
         }
 
     def _start(self, begins: Array) -> dict[str, Array]:
@@ -275,75 +296,47 @@ class PlannedWalks:
         }
 
 
-def sensor_arrays(
-    world: World,
-    laid: WorldArrays,
-    period: float,
-    seeds: NDArray[np.int64],
-    noise: Array,
-) -> dict[str, Any]:
-    """Return the usual sensors of n robots, of their own feet and weights.
+def step_marks(gait: Gait, times: Array) -> tuple[NDArray[np.int32], Array]:
+    """Return which step of a gait is under way, as kernels take it.
 
     Args:
-        world: The robot and all that it meets.
-        laid: The same as arrays, with what differs between the robots.
-        period: Time between two measurements [s].
-        seeds: Seeds of the noise, whole numbers below 2³², shape (n,).
-        noise: Noise over the usual, shape (n,).
+        gait: The gait.
+        times: When walks are assessed [s], shape (n,).
 
     Returns:
-        The struct ``Sensors`` of kernels by name.
+        Marks (n, ``ALL_MARKS``), columns of :mod:`equipoise.kernels.assessment`; and
+        poses of left and right sole when each step ends, shape (steps, 2, 4, 4).
     """
-    from equipoise.kernels.bodies import CONTINUOUS
+    from equipoise.kernels import assessment as at
 
-    robot, tree, model = world.robot, laid.tree, world.robot.model
-    soles = sole_placements(robot)
-    feet = [soles[side][0] for side in SIDES]
-    poses = np.array([soles[side][1] for side in SIDES])
-    parts = [set(model.subtrees[foot]) for foot in feet]
-    bodies = sorted({1}.union(*parts, *(model.supports[foot] for foot in feet)) - {0})
-    place = {body: number for number, body in enumerate(bodies)}
-    foot_of = [
-        next((n for n, part in enumerate(parts) if body in part), -1) for body in bodies
-    ]
-    own = laid.inertias
-    mass, com, inertia = (
-        (tree.mass[None], tree.com[None], tree.inertia[None]) if own is None else own
-    )
-    touched = [int(body) for body in laid.points.body[: len(world.contacts)]]
-    on_feet = [n for n, body in enumerate(touched) if foot_of[place.get(body, 0)] >= 0]
-    hinges = np.flatnonzero(tree.idx_v[: model.njoints] >= BASE_DOF)
-    hinges = hinges[np.argsort(tree.idx_v[hinges])]
-    weight = mass[:, 1 : model.njoints].sum(axis=1) * world.gravity
-    arm = max(max(sole.size) for sole in robot.soles.values())
-    usual = np.zeros((len(seeds), 5))
-    usual[:, :3] = ENCODER, GYROSCOPE, ACCELEROMETER
-    usual[:, 3] = FORCE * weight
-    usual[:, 4] = FORCE * weight * 0.5 * arm
-    imu = np.array(model.frames[robot.frame_id("base_link")].placement.homogeneous)
-    return {
-        "gravity": world.gravity,
-        "period": period,
-        "delay": math.ceil((DELAY - SAME_TIME) / period),
-        "imu_rotation": imu[:3, :3],
-        "imu_position": imu[:3, 3],
-        "q_at": tree.idx_q[hinges],
-        "endless": tree.kind[hinges] == CONTINUOUS,
-        "body": bodies,
-        "above": [place.get(int(tree.parent[body]), 0) for body in bodies],
-        "foot_of": foot_of,
-        "foot": [place[foot] for foot in feet],
-        "sole_rotation": poses[:, :3, :3],
-        "sole_position": poses[:, :3, 3],
-        "contact": on_feet,
-        "contact_at": [place[touched[n]] for n in on_feet],
-        "contact_position": laid.points.position[on_feet],
-        "mass": mass[:, bodies],
-        "com": com[:, bodies],
-        "inertia": inertia[:, bodies],
-        "deviation": noise[:, None] * usual,
-        "seed": seeds.astype(np.uint32).view(np.int32),
-    }
+    marks = np.zeros((len(times), at.ALL_MARKS), np.int32)
+    marks[:, [at.FOOT, at.MARKS + at.FOOT, at.ENDS]] = -1
+    marks[:, at.SUPPORT] = gait.at(times).support
+    swings = [phase for phase in gait.phases if phase.support != "both"]
+    ends = np.zeros((len(swings), 2, 4, 4))
+    for number, (phase, step) in enumerate(
+        zip(swings, gait.footsteps.steps, strict=True)
+    ):
+        last = number + 1 == len(swings)
+        after = gait.duration if last else swings[number + 1].start
+        middle = 0.5 * (phase.start + phase.end)
+        late = middle - 0.25 * phase.duration
+        own = np.flatnonzero((times >= phase.start) & (times <= after))
+        # where the step before ends at the same time, this one comes second
+        second = own[marks[own, at.FOOT] >= 0]
+        for rows, column in (
+            (np.setdiff1d(own, second), 0),
+            (second, at.MARKS),
+        ):
+            marks[rows, column + at.FOOT] = SIDES.index(step.side)
+            marks[rows, column + at.LATE] = times[rows] >= late
+            marks[rows, column + at.DOWN] = times[rows] > middle
+        row = int(np.searchsorted(times, after, side="right")) - 1
+        if after <= times[-1] + (times[1] - times[0] if len(times) > 1 else 0.0):
+            marks[row, at.ENDS] = number
+        soles = gait.at(times[row : row + 1]).soles
+        ends[number] = [soles[side][0] for side in SIDES]
+    return marks, ends
 
 
 def _in_world(world: World, laid: WorldArrays) -> dict[str, Any]:

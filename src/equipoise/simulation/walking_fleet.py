@@ -22,8 +22,16 @@ from equipoise.errors import EquipoiseError
 from equipoise.gait.motion import Motion
 from equipoise.kinematics.batch import check_target
 from equipoise.robot.model import Robot
+from equipoise.simulation.falling import FALLEN_HEIGHT
 from equipoise.simulation.planned_walks import PlannedWalks
 from equipoise.simulation.variation import Variation
+from equipoise.simulation.walk_summary import (
+    COM_LARGEST,
+    COM_MEAN,
+    HEADING,
+    PLACEMENT,
+    ZMP_OUTSIDE,
+)
 from equipoise.simulation.world import World
 
 if TYPE_CHECKING:
@@ -42,6 +50,10 @@ class WalkedTogether:
 
     Attributes:
         survived: Whether the robot neither fell nor diverged until the end.
+        achieved: Whether it walked as :func:`~equipoise.simulation.walk.walk` wants it:
+            all steps made, footfalls, CoM and ZMP near their plans, torques and speeds
+            within their limits.
+        steps_done: Footsteps made.
         fell_at_s: When it had fallen [s]; NaN if it had not.
         diverged: Whether its simulation diverged.
         com_error_mean_m: Mean horizontal distance of the CoM from its plan, seen from
@@ -49,10 +61,16 @@ class WalkedTogether:
             :class:`~equipoise.simulation.walk_summary.WalkSummary`.
         com_error_max_m: The largest [m].
         com_error_end_m: The last [m].
+        placement_error_max_m: Largest distance of a footfall from its plan, seen from
+            the stance foot [m]; 0 where none was made.
+        step_yaw_error_deg: Largest error of a footfall's heading, the same [degrees].
+        zmp_inside_feet_fraction: Fraction of the time with the ZMP inside the polygon
+            of the soles that were meant to carry.
         zmp_margin_min_m: Smallest distance of the ZMP to the edge of the support
             polygon, positive inside [m].
         zmp_margin_mean_m: The mean [m].
         torque_fraction: Largest torque over its limit, of all joints and time steps.
+        speed_fraction: Largest speed over its limit, of all joints.
         distance_fraction: How far the base went along the planned way, start to end,
             over the plan; NaN where the plan ends where it began.
         heading_error_deg: How far the base is turned from its plan at the end
@@ -60,14 +78,20 @@ class WalkedTogether:
     """
 
     survived: NDArray[np.bool_]
+    achieved: NDArray[np.bool_]
+    steps_done: NDArray[np.int64]
     fell_at_s: Array
     diverged: NDArray[np.bool_]
     com_error_mean_m: Array
     com_error_max_m: Array
     com_error_end_m: Array
+    placement_error_max_m: Array
+    step_yaw_error_deg: Array
+    zmp_inside_feet_fraction: Array
     zmp_margin_min_m: Array
     zmp_margin_mean_m: Array
     torque_fraction: Array
+    speed_fraction: Array
     distance_fraction: Array
     heading_error_deg: Array
 
@@ -119,6 +143,7 @@ def walk_together(
         ShapeError: If an argument is for another number of robots.
     """
     numbers = check_target(device, dtype)
+    from equipoise.kernels.monitor import LOWEST
     from equipoise.kernels.once import lock
     from equipoise.kernels.runtime import SCALARS
     from equipoise.kernels.walks import Walks
@@ -147,8 +172,10 @@ def walk_together(
 
     def work(rows: NDArray[np.int64]) -> WalkedTogether:
         with lock:  # neither Pinocchio's data nor Warp's state is for two threads
-            laid_out = Walks(walks.arrays(rows), SCALARS[numbers], device)
-        return _results(walks, rows, laid_out.run())
+            arrays = walks.arrays(rows)
+            together = Walks(arrays, SCALARS[numbers], device)
+        heights = np.asarray(arrays.upright[:, LOWEST] / FALLEN_HEIGHT, np.float64)
+        return _results(walks, rows, heights, together.run())
 
     if threads > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -165,10 +192,17 @@ def walk_together(
 
 
 def _results(
-    walks: PlannedWalks, robots: NDArray[np.int64], walked: Walked
+    walks: PlannedWalks, robots: NDArray[np.int64], heights: Array, walked: Walked
 ) -> WalkedTogether:
-    """Return what came of the walks of some robots."""
-    from equipoise.kernels import walking as at
+    """Return what came of the walks of some robots.
+
+    Args:
+        walks: All of them.
+        robots: Which.
+        heights: Heights of their CoMs at the start [m].
+        walked: What the kernels say.
+    """
+    from equipoise.kernels import assessment as at
     from equipoise.kernels.monitor import DIVERGED, FELL, WHEN, WHY
 
     found, status = walked.found, walked.status
@@ -186,16 +220,46 @@ def _results(
         if square > 0.0:
             fraction[n] = went @ meant / square
     per = np.where(known, taken, np.nan)
+    survived = (why != FELL) & (why != DIVERGED)
+    inside = found[:, at.INSIDE] / np.maximum(found[:, at.ZMPS], 1.0)
+    mean = found[:, at.ERROR_SUM] / per
+    largest, last = (
+        np.where(known, found[:, column], np.nan)
+        for column in (at.ERROR_MAX, at.ERROR_LAST)
+    )
+    done = found[:, at.MADE].astype(np.int64)
+    yaw = np.degrees(found[:, at.TURNED])
+    torque, speed = walked.measured.torque_fraction, found[:, at.SPEED]
+    motions = [walks.motions[gait] for gait in walks.gait_of[robots]]
+    wanted = [motion.gait.parameters.steps for motion in motions]
+    placement = PLACEMENT * max(limb.length for limb in walks.world.robot.legs.values())
+    checks = (
+        done == wanted,
+        mean <= COM_MEAN * heights,
+        largest <= COM_LARGEST * heights,
+        found[:, at.PLACED] <= placement,
+        last <= placement,
+        yaw <= HEADING,
+        1.0 - inside <= ZMP_OUTSIDE,
+        torque <= 1.0,
+        speed <= 1.0,
+    )
     return WalkedTogether(
-        survived=(why != FELL) & (why != DIVERGED),
+        survived=survived,
+        achieved=np.logical_and.reduce((survived, *checks)),
+        steps_done=done,
         fell_at_s=np.where(why == FELL, walks.dt * status[:, WHEN], np.nan),
         diverged=why == DIVERGED,
-        com_error_mean_m=found[:, at.ERROR_SUM] / per,
-        com_error_max_m=np.where(known, found[:, at.ERROR_MAX], np.nan),
-        com_error_end_m=np.where(known, found[:, at.ERROR_LAST], np.nan),
+        com_error_mean_m=mean,
+        com_error_max_m=largest,
+        com_error_end_m=last,
+        placement_error_max_m=found[:, at.PLACED],
+        step_yaw_error_deg=yaw,
+        zmp_inside_feet_fraction=inside,
         zmp_margin_min_m=walked.measured.zmp_margin_min,
         zmp_margin_mean_m=walked.measured.zmp_margin_mean,
-        torque_fraction=walked.measured.torque_fraction,
+        torque_fraction=torque,
+        speed_fraction=speed,
         distance_fraction=fraction,
         heading_error_deg=np.degrees(heading),
     )

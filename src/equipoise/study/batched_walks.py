@@ -128,9 +128,14 @@ def batched_rows(
                 rows[part[0]] = (*(None for _ in names), _words(error))
             continue
         for number, at in enumerate(part):
-            values = [getattr(done, MEASURED[name])[number].item() for name in names]
-            error_ = DIVERGED if done.diverged[number] else None
-            rows[at] = (*(_known(value) for value in values), error_)
+            values = {
+                name: getattr(done, MEASURED[name])[number].item() for name in names
+            }
+            if done.diverged[number]:
+                failed = (False if name == SURVIVED else None for name in names)
+                rows[at] = (*failed, DIVERGED)
+            else:
+                rows[at] = (*map(_known, values.values()), None)
     return rows
 
 

@@ -82,7 +82,7 @@ def estimate_study(
     block = (times[1] + times[2]) / 2.0 if blocks > 1 else times[1]
     width = min(place.jobs or cores(), blocks)
     seconds = times[0] + max(blocks - 1, 0) * block / width
-    row_bytes += sum(len(repr(value)) for value in runs.begin_of_row(0))
+    row_bytes += len(repr(runs.job(0, 1).begins))
     return Estimate(
         runs=len(runs),
         blocks=blocks,

@@ -40,6 +40,7 @@ from equipoise.simulation.world import World, horizontal_push
 from equipoise.study.batched_walks import Device, batched_rows, why_one_by_one
 from equipoise.study.outcomes import SURVIVED, measured
 from equipoise.study.parameters import GAIT_ANGLES
+from equipoise.study.possible_robots import PossibleRobot
 from equipoise.study.rehearsal_runs import (
     CANDIDATES,
     POSES,
@@ -70,13 +71,33 @@ class Job:
     Attributes:
         first: Number of the first run.
         points: Values of what is varied, a tuple for each run.
-        drawn: Mass distributions of possible robots by link, one for each run; empty
-            where none are drawn.
+        robots: The possible robot of each run; empty where none are drawn.
     """
 
     first: int
     points: tuple[tuple[Value, ...], ...]
-    drawn: tuple[Mapping[str, Inertial], ...] = ()
+    robots: tuple[PossibleRobot, ...] = ()
+
+    @property
+    def drawn(self) -> tuple[Mapping[str, Inertial], ...]:
+        """Mass distributions of the possible robots by link."""
+        return tuple(robot.inertials for robot in self.robots)
+
+    @property
+    def begins(self) -> tuple[tuple[Value, ...], ...]:
+        """Values of all parameters, with which rows of the table begin."""
+        if not self.robots:
+            return self.points
+        both = zip(self.robots, self.points, strict=True)
+        return tuple((*robot.values, *point) for robot, point in both)
+
+    def halves(self) -> tuple[Job, Job]:
+        """Return the same runs as two jobs."""
+        middle = len(self.points) // 2
+        return (
+            Job(self.first, self.points[:middle], self.robots[:middle]),
+            Job(self.first + middle, self.points[middle:], self.robots[middle:]),
+        )
 
 
 @dataclass(eq=False)
@@ -103,10 +124,8 @@ class Experiment:
         if self.device is not None:
             points = [self.settings(point) for point in job.points]
             return batched_rows(self, self.device, points, job.drawn)
-        return [
-            self.row(point, job.drawn[at] if job.drawn else None)
-            for at, point in enumerate(job.points)
-        ]
+        drawn = job.drawn or (None,) * len(job.points)
+        return [self.row(*both) for both in zip(job.points, drawn, strict=True)]
 
     def row(
         self, point: Sequence[Value], drawn: Mapping[str, Inertial] | None = None
@@ -200,8 +219,6 @@ class Experiment:
             chosen = replace(StabiliserGains(), **gains)
             return balance_feedback(world, self.model, gains=chosen, **how)
         if law == "paper":
-            if gains and set(gains) != {"kp", "kc"}:
-                raise EquipoiseError("gains.kp and gains.kc are given together")
             pair = (gains["kp"], gains["kc"]) if gains else None
             return paper_feedback(world, self.model, gains=pair, **how)
         steps = plan is not None or options.get("recovery_steps", False)
@@ -293,8 +310,6 @@ class Experiment:
 
     def _push(self, world: World, settings: Settings) -> Mapping[str, Any]:
         options = self.study.options
-        if "push.impulse" not in settings:
-            raise EquipoiseError("push.impulse is missing: how hard to push [N s/kg]")
         feedback = self._feedback(world, settings, None)
         run = push(
             world,

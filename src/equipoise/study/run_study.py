@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +143,12 @@ def do_runs(
             again: list[Job] = []
             for future in finished:
                 job = running.pop(future)
-                rows, halves = _rows(runs, future, job)
+                rows, halves = _rows(runs.study, future, job)
                 again += halves
                 store.write(rows)
                 done += len(rows)
                 room = place.ahead
-            for job in again:  # few, and each is a single run
+            for job in again:
                 running[backend.submit(job)] = job
             while len(running) < room and (job_ := next(waiting, None)) is not None:
                 running[backend.submit(job_)] = job_
@@ -158,31 +159,25 @@ def do_runs(
 def _missing(runs: StudyRuns, store: ResultStore) -> Iterator[Job]:
     """Yield the jobs that are not done: whole blocks, or what a crash left of them."""
     for first in range(0, len(runs), runs.size):
-        last = min(first + runs.size, len(runs))
-        missing = store.missing(first, last)
-        if len(missing) == last - first:
-            yield runs.job(first, last)
-        else:
-            yield from (runs.job(number, number + 1) for number in missing)
+        missing = store.missing(first, min(first + runs.size, len(runs)))
+        # numbers that follow each other differ from their places by the same
+        for _, group in groupby(enumerate(missing), lambda pair: pair[1] - pair[0]):
+            numbers = [number for _, number in group]
+            yield runs.job(numbers[0], numbers[-1] + 1)
 
 
 def _rows(
-    runs: StudyRuns, future: Future[Rows], job: Job
-) -> tuple[list[tuple[int, tuple[Value, ...]]], list[Job]]:
+    study: Study, future: Future[Rows], job: Job
+) -> tuple[list[tuple[int, tuple[Value, ...]]], tuple[Job, ...]]:
     """Return the rows of a job, or jobs to try instead where its process crashed."""
-    count = len(job.points)
     try:
         results = future.result()
     except WorkerError as error:
-        if count > 1:  # one of them: each alone, so that the others have results
-            alone = range(job.first, job.first + count)
-            return [], [runs.job(number, number + 1) for number in alone]
-        results = [(*(None for _ in runs.study.outcomes), str(error))]
-    rows = [
-        (job.first + at, (*runs.begin_of_row(job.first + at), *result))
-        for at, result in enumerate(results)
-    ]
-    return rows, []
+        if len(job.points) > 1:  # one of them: the others shall have results
+            return [], job.halves()
+        results = [(*(None for _ in study.outcomes), str(error))]
+    both = enumerate(zip(job.begins, results, strict=True))
+    return [(job.first + at, (*begin, *result)) for at, (begin, result) in both], ()
 
 
 def _write(

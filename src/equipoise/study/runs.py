@@ -10,7 +10,7 @@ from equipoise.study.experiments import Job, make_experiment
 from equipoise.study.places import GPU, Place
 from equipoise.study.possible_robots import PossibleRobots, possible_robots
 from equipoise.study.sampling import Points
-from equipoise.study.store import Value, code_hash, content_hash
+from equipoise.study.store import code_hash, content_hash
 from equipoise.study.study_file import Study
 
 # Packages of ours that have no part in a run.
@@ -52,13 +52,7 @@ class StudyRuns:
         points = tuple(self.points[number] for number in numbers)
         if self.robots is None:
             return Job(first, points)
-        drawn = tuple(self.robots[number].inertials for number in numbers)
-        return Job(first, points, drawn)
-
-    def begin_of_row(self, run: int) -> tuple[Value, ...]:
-        """Return the values of the parameters of a run."""
-        drawn = () if self.robots is None else self.robots[run].values
-        return (*drawn, *self.points[run])
+        return Job(first, points, tuple(self.robots[number] for number in numbers))
 
     def identity(self) -> dict[str, Any]:
         """Return what makes a study the same study, for its store."""

@@ -15,6 +15,7 @@ from equipoise.robot.model import Robot
 from equipoise.simulation.feedback import Law
 from equipoise.study.outcomes import ERROR, USUAL, Outcome, find_outcome
 from equipoise.study.parameters import (
+    SIMULATED,
     VERBS,
     Parameter,
     Verb,
@@ -47,7 +48,6 @@ class Option(NamedTuple):
     verbs: tuple[Verb, ...] = VERBS
 
 
-SIMULATED: tuple[Verb, ...] = ("walk", "push", "dance", "stand")
 OPTIONS = {
     "verb": Option(str),
     "robot": Option(str),
@@ -223,15 +223,13 @@ def read_study(content: Mapping[str, Any], text: str, path: Path) -> Study:
         _beside(folder, words), None if settings is None else folder / str(settings)
     )
     options, rest = _options(run, verb, here)
-    for name in ("arms",):
-        if name in options:
-            options[name] = str(_beside(folder, options[name]))
+    if "arms" in options:
+        options["arms"] = _beside(folder, options["arms"])
     law = law_of(verb, robot, options)
     parameters = known_parameters(robot, verb, law)
     constants = {}
     for name, value in _leaves(rest, here):
-        option = name.partition(".")[0] if name not in parameters else name
-        if option not in parameters and "." not in name:
+        if "." not in name and name not in parameters:
             choices = [own for own, kind in OPTIONS.items() if verb in kind.verbs]
             choices += [own for own in parameters if not own.startswith("links.")]
             raise EquipoiseError(
@@ -245,7 +243,8 @@ def read_study(content: Mapping[str, Any], text: str, path: Path) -> Study:
     both = sorted({own.parameter.name for own in varied} & set(constants))
     if both:
         raise EquipoiseError(f"{where}: '{both[0]}' is in [run] and in [vary]")
-    _refuse_contradictions({*constants, *(v.parameter.name for v in varied)}, where)
+    names = {*constants, *(own.parameter.name for own in varied)}
+    _refuse_contradictions(names, options, verb, law, where)
     study = Study(
         name=path.stem,
         title=str(content.get("title", "")),
@@ -408,11 +407,27 @@ def _outcomes(
     return tuple(find_outcome(str(name), verb, where) for name in names)
 
 
-def _refuse_contradictions(names: set[str], where: str) -> None:
+def _refuse_contradictions(
+    names: set[str], options: Mapping[str, Any], verb: Verb, law: str, where: str
+) -> None:
+    """Refuse parameters that exclude each other, or would have no effect."""
     for pair in (
         ("push.time", "push.phase"),
+        ("push.phase", "steps"),
+        ("push.phase", "first"),
         ("terrain.roughness", "terrain.slope"),
         ("terrain.seed", "terrain.slope"),
     ):
-        if names.issuperset(pair):
+        if {*names, *options}.issuperset(pair):
             raise EquipoiseError(f"{where}: give {pair[0]} or {pair[1]}, not both")
+    pushed = verb == "push" or any(name.startswith("push.") for name in names)
+    if pushed and "push.impulse" not in names:
+        raise EquipoiseError(f"{where}: push.impulse is missing, how hard to push")
+    if len(names & {"gains.kp", "gains.kc"}) == 1:
+        raise EquipoiseError(f"{where}: gains.kp and gains.kc are given together")
+    sensed = sorted(name for name in names if name.startswith("sensors."))
+    blind = law == "none" or options.get("true_state", False)
+    if sensed and blind and verb != "identify":
+        raise EquipoiseError(
+            f"{where}: '{sensed[0]}' has no effect: this controller has no sensors"
+        )
