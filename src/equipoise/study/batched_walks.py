@@ -48,6 +48,12 @@ MEASURED = {
     "com_error_from_stance_m.max": "com_error_max_m",
     "zmp_margin_m.min": "zmp_margin_min_m",
     "zmp_margin_m.mean": "zmp_margin_mean_m",
+    "achieved": "achieved",
+    "steps_done": "steps_done",
+    "zmp_inside_feet_fraction": "zmp_inside_feet_fraction",
+    "step_yaw_error_deg": "step_yaw_error_deg",
+    "heading_error_deg": "heading_error_deg",
+    "placement_error_from_stance_m.max": "placement_error_max_m",
 }
 DIVERGED = "its simulation diverged"
 # Small studies are done in so many jobs, so that all cores have something to do.
