@@ -53,9 +53,10 @@ with RayWorkers(eval, sys.argv[1], 1) as workers:
 @pytest.fixture(scope="module")
 def workers() -> Iterator[RayWorkers]:
     """Return two workers of a cluster; of its processes none is left at the end."""
+    before = descendants(os.getpid())  # of other tests, a browser say
     with RayWorkers(call, None, 2) as started:
         yield started
-        processes = descendants(os.getpid())
+        processes = set(descendants(os.getpid())).difference(before)
     assert processes
     until = time.monotonic() + MOST_SECONDS
     while (left := [p for p in processes if lives(p)]) and time.monotonic() < until:
