@@ -35,6 +35,7 @@ from equipoise.kernels.stabiliser.types import (
     BEGUN,
     COM,
     COM_VELOCITY,
+    LANDED,
     PLAN,
     SAID_COM,
     SAID_COM_VELOCITY,
@@ -84,7 +85,10 @@ def make_stabilise(scalar: Any) -> SimpleNamespace:
         count = int(0)
         for foot in range(2):
             stance = support == 0 or support == foot + 1
-            carries = own.numbers[t, SURE + foot] > half
+            # one that has landed may be loaded: it is not sure before it is
+            carries = own.numbers[t, SURE + foot] > half or (
+                own.numbers[t, LANDED + foot] > half
+            )
             if stance and (carries or support == foot + 1):
                 turned = given.wanted_rotations[t, WANTED_SOLES + foot]
                 centre = (
