@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
+from example_robots import example_robot
 
 import equipoise as eq
 from equipoise.arrays import Array
@@ -360,3 +361,19 @@ def test_torque_controlled_joints_are_refused() -> None:
     world = trial_world(motion.robot, mode="torque")
     with pytest.raises(EquipoiseError, match="told torques"):
         walk_together(world, motion, seeds=[1])
+
+
+def test_a_torso_off_to_the_side_stops_on_both_feet() -> None:
+    """The last foot is loaded though it hardly touched: G1's torso 80 mm off."""
+    robot = eq.load(example_robot("g1_description", "urdf", "g1_29dof_rev_1_0.urdf"))
+    motion = solve(robot, fit_walk(robot, 4))
+    own = robot.description.link_by_name["torso_link"].inertial
+    assert own is not None
+    aside = np.array([[0.0, -0.08, 0.0], [0.0, 0.08, 0.0]])
+    walked = walk_together(
+        trial_world(robot, mode="servo"),
+        motion,
+        Variation(com={"torso_link": own.com_in_link + aside}),
+        seeds=[0, 1],
+    )
+    assert walked.survived.all()
