@@ -333,7 +333,8 @@ def _part_words(fraction: float, interval: Interval | None) -> str:
 
 
 def _percent(fraction: float) -> str:
-    return f"{100.0 * min(max(fraction, 0.0), 1.0):.0f} %"
+    percent = 100.0 * min(max(fraction, 0.0), 1.0)
+    return f"{percent:.1f} %" if 0.05 <= percent < 0.95 else f"{percent:.0f} %"
 
 
 def _the(outcome: Outcome) -> str:
