@@ -168,5 +168,5 @@ def test_the_example_can_be_loaded(tmp_path: Path) -> None:
     path = tmp_path / "example.toml"
     path.write_text(text)
     study = eq.load_study(path)
-    assert len(study.points) == 15
+    assert len(study.points) == 21
     assert study.verb == "walk"
