@@ -85,7 +85,7 @@ def kill_and_go_on(
     rng = np.random.default_rng(seed)
     done = 0
     while done < kills:
-        wait = float(rng.uniform(0.05, 0.35)) * seconds
+        wait = float(rng.uniform(0.05, 0.5)) * seconds
         process = subprocess.Popen(command(study, out), stdout=subprocess.DEVNULL)
         try:
             process.wait(wait)

@@ -116,7 +116,10 @@ class Study:
                     replace=self.force,
                     progress=told,
                     page=lambda table, summary: study_report(
-                        table, summary, f"study {study.name}", command_line()
+                        table,
+                        summary,
+                        study.title or f"study {study.name}",
+                        command_line(),
                     ),
                 )
         except KeyboardInterrupt:
