@@ -9,7 +9,6 @@ other pushes, one episode each. Before training its output is zero: servos alone
 from __future__ import annotations
 
 import argparse
-import math
 import time
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.com_jacobian import g1_urdf
 from benchmarks.ppo import HORIZON, Policy, train
 from equipoise.study.balance_task import ObservationNoise, Randomisation
+from equipoise.study.cells import fraction_interval
 from equipoise.study.environments import FleetEnv
 
 # The task: bandwidth of the legs' servos [Hz], pushes over J*, an action of one over
@@ -39,14 +39,6 @@ def falls(env: FleetEnv, policy: Policy | None, seed: int) -> NDArray[np.bool_]:
         fell |= terminated & ~over
         over |= terminated | truncated
     return fell
-
-
-def interval(count: int, of: int) -> tuple[float, float]:
-    """Return the 95 % interval of a fraction [Wilson1927]."""
-    z2, part = 1.96**2, count / of
-    middle = (part + z2 / (2 * of)) / (1 + z2 / of)
-    half = math.sqrt(z2 * (part * (1 - part) / of + z2 / (4 * of**2))) / (1 + z2 / of)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def main() -> None:
@@ -113,7 +105,7 @@ def main() -> None:
         ("policy", policy, held_out),
     ):
         fell = np.concatenate([falls(where, judged, seed) for seed in (1, 2)])
-        low, high = interval(int(fell.sum()), len(fell))
+        low, high = fraction_interval(int(fell.sum()), len(fell))
         print(
             f"{who}: {fell.sum()} of {len(fell)} fall, {100 * fell.mean():.1f} % "
             f"({100 * low:.1f} to {100 * high:.1f} %)"

@@ -35,6 +35,7 @@ from equipoise.study.true_world import (
     true_terrain,
     true_world,
 )
+from equipoise.study.workers import words_of
 
 if TYPE_CHECKING:
     from equipoise.study.experiments import Experiment
@@ -121,7 +122,7 @@ def batched_rows(
         try:
             walks[at] = _walk(experiment, settings, drawn[at] if drawn else None)
         except EquipoiseError as error:
-            rows[at] = (*(None for _ in names), _words(error))
+            rows[at] = (*(None for _ in names), words_of(error))
     parts = [list(walks)] if walks else []
     while parts:
         part = parts.pop()
@@ -131,7 +132,7 @@ def batched_rows(
             if len(part) > 1:  # one of them: a walk does not depend on its neighbours
                 parts += [[at] for at in part]
             else:
-                rows[part[0]] = (*(None for _ in names), _words(error))
+                rows[part[0]] = (*(None for _ in names), words_of(error))
             continue
         for number, at in enumerate(part):
             values = {
@@ -147,10 +148,6 @@ def batched_rows(
 
 def _known(value: Value) -> Value:
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _words(error: EquipoiseError) -> str:
-    return " ".join(str(error).split())
 
 
 def _walk(

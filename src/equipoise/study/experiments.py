@@ -56,6 +56,7 @@ from equipoise.study.true_world import (
     true_terrain,
     true_world,
 )
+from equipoise.study.workers import words_of
 
 # Plans of walks that a process keeps: each takes some megabytes.
 MOST_PLANS = 4
@@ -141,7 +142,7 @@ class Experiment:
                     False if diverged and own.name == SURVIVED else None
                     for own in outcomes
                 ),
-                error_words(error),
+                words_of(error, LONGEST_ERROR),
             )
         return (*(measured(summary, own.name) for own in outcomes), None)
 
@@ -403,11 +404,3 @@ def _nested(gains: Any, changed: Mapping[str, float]) -> Any:
     for name, values in within.items():
         own[name] = _nested(getattr(gains, name), values)
     return replace(gains, **own)
-
-
-def error_words(error: BaseException) -> str:
-    """Return an error in one line."""
-    said = " ".join(str(error).split())[:LONGEST_ERROR]
-    if isinstance(error, EquipoiseError):
-        return said
-    return f"{type(error).__name__}: {said}"

@@ -183,9 +183,14 @@ def serve() -> None:
             say(*answer)
 
 
-def words_of(error: Exception) -> str:
-    """Return what an error says, in one line."""
-    said = " ".join(str(error).split())
+def words_of(error: Exception, longest: int | None = None) -> str:
+    """Return what an error says, in one line.
+
+    Args:
+        error: The error.
+        longest: Most letters of what it says; all of them unless given.
+    """
+    said = " ".join(str(error).split())[:longest]
     if isinstance(error, EquipoiseError):
         return said
     return f"{type(error).__name__}: {said}"
