@@ -30,7 +30,9 @@ from equipoise.simulation.world import PUSH_DURATION, World, horizontal_push
 from equipoise.study.outcomes import SURVIVED
 from equipoise.study.store import Value
 from equipoise.study.true_world import (
+    GAINS,
     Settings,
+    of_group,
     true_inertials,
     true_terrain,
     true_world,
@@ -240,15 +242,7 @@ def _variation(world: World, walks: Sequence[_Walk]) -> Variation:
 
 
 def _gains(walks: Sequence[_Walk]) -> list[StabiliserGains] | None:
-    start = "gains."
-    each = [
-        {
-            name[len(start) :]: value
-            for name, value in walk.settings.items()
-            if name.startswith(start)
-        }
-        for walk in walks
-    ]
+    each = [of_group(walk.settings, GAINS) for walk in walks]
     if not any(each):
         return None
     return [replace(StabiliserGains(), **own) for own in each]

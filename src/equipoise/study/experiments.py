@@ -50,7 +50,10 @@ from equipoise.study.rehearsal_runs import (
 from equipoise.study.store import Value
 from equipoise.study.study_file import Study
 from equipoise.study.true_world import (
+    GAINS,
+    GAIT,
     Settings,
+    of_group,
     refuse_servo_gains,
     true_inertials,
     true_terrain,
@@ -60,8 +63,6 @@ from equipoise.study.workers import words_of
 
 # Plans of walks that a process keeps: each takes some megabytes.
 MOST_PLANS = 4
-GAIT = "gait."
-GAINS = "gains."
 LONGEST_ERROR = 300
 
 
@@ -201,11 +202,7 @@ class Experiment:
         law, options = self.study.law, self.study.options
         if law == "none":
             return False
-        gains = {
-            name[len(GAINS) :]: value
-            for name, value in settings.items()
-            if name.startswith(GAINS)
-        }
+        gains = of_group(settings, GAINS)
         noise = settings.get("sensors.noise", 1.0)
         if not gains and noise == 1.0:
             return True
@@ -262,11 +259,7 @@ class Experiment:
     def plan(self, settings: Settings, known: Robot) -> PushedWalk:
         """Return the walk at a point, and its step that may be pushed."""
         nominal = known is self.study.robot
-        asked = {
-            name[len(GAIT) :]: value
-            for name, value in settings.items()
-            if name.startswith(GAIT)
-        }
+        asked = of_group(settings, GAIT)
         phased = "push.phase" in settings
         key = (phased, *sorted(asked.items()))
         if nominal and key in self._plans:

@@ -10,8 +10,8 @@ import numpy as np
 from equipoise.study.cells import cells_of, fraction_interval, number_words
 from equipoise.study.outcomes import SURVIVED
 from equipoise.study.table import StudyTable
+from equipoise.study.true_world import GAIT
 
-PREFIX = "gait."
 ERRORS = ("com_error_from_stance_m.", "com_error_m.")
 # Gaits are sorted into cells of about so many runs, at most so many a parameter.
 RUNS_PER_CELL, MOST_RANGES = 20, 8
@@ -62,7 +62,7 @@ def safest_gait(table: StudyTable) -> SafestGait | None:
     Cells of less than half as many runs as there are on average are left out: what
     survives in them may be chance.
     """
-    varied = [own for own in table.parameters if own.name.startswith(PREFIX)]
+    varied = [own for own in table.parameters if own.name.startswith(GAIT)]
     survived = table.columns.get(SURVIVED)
     if not varied or survived is None or not np.isfinite(survived).any():
         return None

@@ -24,7 +24,16 @@ from equipoise.simulation.world import World, pushed_link, with_friction
 from equipoise.study.parameters import AXES, massive_links
 
 Settings = Mapping[str, Any]
-LINKS = "links."
+LINKS, GAIT, GAINS = "links.", "gait.", "gains."
+
+
+def of_group(settings: Settings, group: str) -> dict[str, Any]:
+    """Return the settings whose names begin with a group's, by the rest of them."""
+    return {
+        name[len(group) :]: value
+        for name, value in settings.items()
+        if name.startswith(group)
+    }
 
 
 def true_inertials(
