@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import equipoise as eq
+from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, NameNotFoundError
 from equipoise.gait.standing import standing_reference
 from equipoise.kinematics.support import (
@@ -32,9 +34,9 @@ from equipoise.simulation.push_limits import (
     push_around,
     pushes_summary,
 )
-from equipoise.simulation.simulate import ENGINES, EngineName
+from equipoise.simulation.simulate import ENGINES, EngineName, make_engine
 from equipoise.simulation.trials import trial_world
-from equipoise.simulation.world import with_friction
+from equipoise.simulation.world import horizontal_push, with_friction
 
 MASS, OMEGA, DISTANCE, DURATION = 40.0, 3.6, 0.1, 0.1
 
@@ -271,3 +273,28 @@ def test_impossible_pushes_are_refused(humanoid: eq.Robot) -> None:
         push(humanoid, 5.0, feedback=False, true_state=True)
     with pytest.raises(EquipoiseError, match="1 to 360"):
         equal_directions(0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_push_can_be_changed_while_it_runs(
+    humanoid: eq.Robot, engine: EngineName
+) -> None:
+    """It is as if the world had had it from the start; others are refused."""
+    late, soon = (horizontal_push(humanoid, 5.0, 1.0, at) for at in (9.0, 0.0305))
+    joints = humanoid.standing[7:]
+    command = Command(joints, 0.0 * joints, 0.0 * joints)
+    world = trial_world(humanoid, pushes=(soon,))
+    planned = make_engine(engine, world)
+    planned.reset(humanoid.standing)
+    expected = planned.step(command, 100)
+    changed = make_engine(engine, replace(world, pushes=(late,)))
+    changed.reset(humanoid.standing)
+    changed.step(command, 30)
+    changed.set_push(soon)
+    got = changed.step(command, 70)
+    np.testing.assert_array_equal(got.q, expected.q)
+    assert got.v[1] > 1e-3  # it stood still, and is pushed to the left
+    with pytest.raises(EquipoiseError, match="none of index 1"):
+        changed.set_push(soon, 1)
+    with pytest.raises(EquipoiseError, match="cannot be moved"):
+        changed.set_push(replace(soon, point_in_link=np.ones(3)))

@@ -13,7 +13,7 @@ from equipoise.arrays import Array
 from equipoise.control.blocks import Plant
 from equipoise.control.signals import Command, State
 from equipoise.errors import EquipoiseError, ShapeError
-from equipoise.simulation.world import World
+from equipoise.simulation.world import Push, World
 
 SHORTEST_STEP = 1e-6
 LONGEST_STEP = 0.005
@@ -82,6 +82,15 @@ class Engine(Plant, Protocol):
         """
         ...
 
+    def set_push(self, push: Push, number: int = 0) -> None:
+        """Put a push in the place of one of the world's, for this engine alone.
+
+        Args:
+            push: Another force, at another time, on the same point of the same link.
+            number: Index of the push that it replaces.
+        """
+        ...
+
 
 def check_mask(masked: ArrayLike, world: World) -> NDArray[np.bool_]:
     """Return which contact points are masked, shape (nc,).
@@ -96,6 +105,24 @@ def check_mask(masked: ArrayLike, world: World) -> NDArray[np.bool_]:
             f"{mask.shape}"
         )
     return mask
+
+
+def check_push(push: Push, number: int, world: World) -> None:
+    """Refuse a push that cannot take the place of one of the world's.
+
+    Raises:
+        EquipoiseError: If the world has no such push, or it acts elsewhere.
+    """
+    if not 0 <= number < len(world.pushes):
+        raise EquipoiseError(
+            f"the world has {len(world.pushes)} pushes: there is none of index {number}"
+        )
+    old = world.pushes[number]
+    if push.link != old.link or (push.point_in_link != old.point_in_link).any():
+        raise EquipoiseError(
+            f"push {number} acts at {old.point_in_link.tolist()} of '{old.link}': it "
+            f"cannot be moved to {push.point_in_link.tolist()} of '{push.link}'"
+        )
 
 
 def check_dt(dt: float) -> float:

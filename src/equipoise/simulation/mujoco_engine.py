@@ -22,6 +22,7 @@ from equipoise.simulation.engine import (
     check_commands,
     check_dt,
     check_mask,
+    check_push,
 )
 from equipoise.simulation.mujoco_drives import Delay, Drives
 from equipoise.simulation.mujoco_model import FAR, MujocoWorld, compile_world
@@ -139,6 +140,21 @@ class MujocoEngine:
         either = off[points[model.pair_geom1]] | off[points[model.pair_geom2]]
         # pairs are looked at when they are nearer than their margin
         model.pair_margin[:] = np.where(either, -FAR, 0.0)
+
+    def set_push(self, push: Push, number: int = 0) -> None:
+        """Put a push in the place of one of the world's, for this engine alone.
+
+        Args:
+            push: Another force, at another time, on the same point of the same link.
+            number: Index of the push that it replaces.
+
+        Raises:
+            EquipoiseError: If the world has no such push, or it acts elsewhere.
+        """
+        check_push(push, number, self.world)
+        self._pushes[number] = _Push(
+            push, self.world, self._compiled, self._data, self.dt
+        )
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

@@ -20,6 +20,7 @@ from equipoise.simulation.engine import (
     check_commands,
     check_dt,
     check_mask,
+    check_push,
 )
 from equipoise.simulation.on_device import (
     check_every,
@@ -27,7 +28,7 @@ from equipoise.simulation.on_device import (
     start_pose,
     stop_text,
 )
-from equipoise.simulation.world import World
+from equipoise.simulation.world import Push, World
 
 BOXES_PASS = "boxes do not touch each other"
 
@@ -177,6 +178,21 @@ class NativeEngine:
             masked: Whether each is masked, shape (nc,).
         """
         self._rollout.mask(check_mask(masked, self.world))
+
+    def set_push(self, push: Push, number: int = 0) -> None:
+        """Put a push in the place of one of the world's, for this engine alone.
+
+        Args:
+            push: Another force, at another time, on the same point of the same link.
+            number: Index of the push that it replaces.
+
+        Raises:
+            EquipoiseError: If the world has no such push, or it acts elsewhere.
+        """
+        check_push(push, number, self.world)
+        force, window, _ = self._rollout.push_arrays
+        force.numpy()[:, number, 0] = push.force_in_world
+        window.numpy()[:, number, 0, :2] = push.start, push.start + push.duration
 
     def advance(self, commands: Command, every: int = 1) -> Trace:
         """Do one step for each row of commands, and return every n-th state.

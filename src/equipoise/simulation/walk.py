@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from equipoise.balance.whole_body.arms import Arms
-from equipoise.control.blocks import Controller
+from equipoise.control.blocks import Controller, Plant
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.motion import Motion, solve
@@ -45,7 +45,7 @@ def walk(
     actuators: Actuators | None = None,
     arms: Arms | None = None,
     model: Robot | None = None,
-    engine: EngineName = "native",
+    engine: EngineName | Plant = "native",
     dt: float = 1e-3,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
@@ -82,7 +82,7 @@ def walk(
             (:attr:`~equipoise.gait.motion.Motion.arms`) follow it in any case.
         model: The robot as planner, feed-forward and feedback know it; as it is unless
             given.
-        engine: Which engine.
+        engine: Its name, or one that was made before, of the same world.
         dt: Time step [s].
         progress: Is told the simulated time [s] now and then.
 
