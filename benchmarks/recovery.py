@@ -125,7 +125,7 @@ class Count:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recovery")
-    parser.add_argument("--robots", nargs="*", default=NAMES)
+    parser.add_argument("--robots", nargs="*", default=NAMES, help="or files")
     parser.add_argument("--engines", nargs="*", default=ENGINES)
     parser.add_argument("--seeds", type=int, default=10, help="how many")
     parser.add_argument("--first-seed", type=int, default=0)
@@ -141,9 +141,7 @@ def main() -> None:
         flush=True,
     )
     trials = {"standing": (standing, STANDING), "walking": (walking, WALKING)}
-    for name, path in robots():
-        if name not in options.robots:
-            continue
+    for name, path in robots(options.robots):
         limbs = Limbs(eq.load(path))
         for engine in options.engines:
             for pushed, (trial, most) in trials.items():

@@ -4,7 +4,8 @@
 loop. ``--directions`` walks two of the robots forward, backward, sideways, turning and
 on slopes instead, ``--stairs`` up and down stairs. ``--closed`` walks with sensors and
 feedback, on flat ground and with a payload on a floor that nobody planned for, with
-open loop beside it.
+open loop beside it; with ``--torque`` joints are told whole-body torques instead of
+servos' positions. ``--robots`` also takes files.
 """
 
 from __future__ import annotations
@@ -57,15 +58,16 @@ def main() -> None:
     parser.add_argument("--directions", action="store_true", help="many directions")
     parser.add_argument("--stairs", action="store_true", help="up and down stairs")
     parser.add_argument("--closed", action="store_true", help="sensors and feedback")
+    parser.add_argument("--torque", action="store_true", help="with --closed")
     parser.add_argument("--robots", nargs="*", help="only these, with --closed")
     parser.add_argument("--engines", nargs="*", default=ENGINES, help="with --closed")
     options = parser.parse_args()
     if options.closed:
-        print("| robot, engine | trial | closed loop: CoM mean, max | open loop |")
-        print("|---|---|---|---|", flush=True)
-        for name, path in robots():
-            if not options.robots or name in options.robots:
-                closed_rows(name, eq.load(path), options.engines)
+        beside, bar = ("", "") if options.torque else (" open loop |", "---|")
+        print(f"| robot, engine | trial | closed loop: CoM mean, max |{beside}")
+        print(f"|---|---|---|{bar}", flush=True)
+        for name, path in robots(options.robots):
+            closed_rows(name, eq.load(path), options.engines, torque=options.torque)
         return
     if options.stairs:
         for name, path in robots():
@@ -87,8 +89,18 @@ def main() -> None:
         row(name, eq.load(path), {}, None)
 
 
-def robots() -> Iterator[tuple[str, str]]:
-    """Yield names and paths of the robots that are installed."""
+def robots(chosen: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield names and paths of robots.
+
+    Args:
+        chosen: Names of installed ones, or paths of others; all installed ones if None.
+    """
+    installed = dict(_installed())
+    for name in installed if chosen is None else chosen:
+        yield Path(name).stem, installed.get(name, name)
+
+
+def _installed() -> Iterator[tuple[str, str]]:
     for name in CATALOGUE:
         yield name, name
     try:
@@ -131,7 +143,9 @@ def row(
     print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def closed_rows(name: str, robot: eq.Robot, engines: Sequence[EngineName]) -> None:
+def closed_rows(
+    name: str, robot: eq.Robot, engines: Sequence[EngineName], *, torque: bool
+) -> None:
     """Print walks of one robot with sensors and feedback, open loop beside them.
 
     The CoM error is horizontal, against the plan as it was executed, relative to the
@@ -141,7 +155,7 @@ def closed_rows(name: str, robot: eq.Robot, engines: Sequence[EngineName]) -> No
     torso = robot.limbs.get("torso")
     link = robot.description.root if torso is None else torso.end_link
     loaded = with_payload(robot, {link: PAYLOAD * robot.mass})
-    plain = trial_world(robot)
+    plain = trial_world(robot, None, "torque" if torque else "servo")
     trials = [("flat, unloaded", plain, None, 0)]
     for seed in SEEDS:
         floor = terrain_named(f"rough:{FLOOR}", robot, seed)
@@ -150,7 +164,7 @@ def closed_rows(name: str, robot: eq.Robot, engines: Sequence[EngineName]) -> No
     for engine in engines:
         for words, world, floor, seed in trials:
             cells = []
-            for feedback in (True, False):
+            for feedback in (True,) if torque else (True, False):
                 results = eq.walk(
                     world,
                     motion,
