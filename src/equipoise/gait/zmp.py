@@ -84,12 +84,15 @@ def support_polygons(
     Returns:
         n polygons, counter-clockwise [m], shape (k, 2) each.
     """
+    outlines = {side: convex_hull(polygon) for side, polygon in polygons.items()}
     corners = {
-        side: polygon @ np.swapaxes(soles[side][:, :2, :2], 1, 2)
+        side: outline @ np.swapaxes(soles[side][:, :2, :2], 1, 2)
         + soles[side][:, None, :2, 3]
-        for side, polygon in polygons.items()
+        for side, outline in outlines.items()
     }
-    toes = {side: toe_corners(polygon) for side, polygon in polygons.items()}
+    # one sole is convex from above as it is, unless it lies on its back
+    upright = {side: soles[side][:, 2, 2] > 0.0 for side in outlines}
+    toes = {side: toe_corners(outline) for side, outline in outlines.items()}
     hulls: list[Array] = []
     before = np.empty((0, 2))
     for k, code in enumerate(support):
@@ -99,10 +102,14 @@ def support_polygons(
             corners[side][k][toes[side]] if on_toes[side][k] else corners[side][k]
             for side in sides
         ]
-        points = np.concatenate(touching)
+        points = touching[0] if len(touching) == 1 else np.concatenate(touching)
         # feet on the ground stand still: most polygons are the one before
-        same = np.array_equal(points, before)
-        hulls.append(hulls[-1] if same else convex_hull(points))
+        if np.array_equal(points, before):
+            hulls.append(hulls[-1])
+        elif on != "both" and upright[on][k] and not on_toes[on][k]:
+            hulls.append(points)
+        else:
+            hulls.append(convex_hull(points))
         before = points
     return tuple(hulls)
 
@@ -120,11 +127,11 @@ def zmp_margins(zmp: Array, polygons: tuple[Array, ...]) -> Array:
         polygons: One for each, as :func:`support_polygons` returns them.
     """
     margins = np.empty(len(zmp))
-    first = 0
-    for k in range(1, len(zmp) + 1):
-        if k == len(zmp) or polygons[k] is not polygons[first]:
-            margins[first:k] = signed_distance(polygons[first], zmp[first:k, :2])
-            first = k
+    corners = np.array([len(polygon) for polygon in polygons])
+    for count in np.unique(corners):
+        rows = np.flatnonzero(corners == count)
+        together = np.array([polygons[row] for row in rows])
+        margins[rows] = signed_distance(together, zmp[rows, :2])
     return margins
 
 

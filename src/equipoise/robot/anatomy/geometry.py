@@ -189,24 +189,25 @@ def signed_distance(polygon: Array, points: Array) -> Array:
     """Return the distance of points to the boundary of a convex polygon [m].
 
     Args:
-        polygon: Counter-clockwise, shape (k, 2), k ≥ 1; one corner is a point, two are
-            a segment, neither of which has an inside.
+        polygon: Counter-clockwise, shape (k, 2), k ≥ 1, or one for each point, shape
+            (m, k, 2); one corner is a point, two are a segment, neither of which has an
+            inside.
         points: Shape (2,) or (m, 2).
 
     Returns:
         Distances, positive inside and negative outside, shape () or (m,).
     """
-    edges = np.roll(polygon, -1, axis=0) - polygon
-    lengths_squared = np.einsum("ki,ki->k", edges, edges)
+    edges = np.roll(polygon, -1, axis=-2) - polygon
+    lengths_squared = np.einsum("...ki,...ki->...k", edges, edges)
     from_corners = points[..., None, :] - polygon
-    along = np.einsum("...ki,ki->...k", from_corners, edges)
+    along = np.einsum("...ki,...ki->...k", from_corners, edges)
     fraction = along / np.where(lengths_squared > 0.0, lengths_squared, 1.0)
     offsets = from_corners - np.clip(fraction, 0, 1)[..., None] * edges
     distance = np.sqrt(np.einsum("...ki,...ki->...k", offsets, offsets)).min(axis=-1)
-    if len(polygon) < 3:
+    if polygon.shape[-2] < 3:
         return np.asarray(-distance)
     left_of = (
-        edges[:, 0] * from_corners[..., 1] - edges[:, 1] * from_corners[..., 0]
+        edges[..., 0] * from_corners[..., 1] - edges[..., 1] * from_corners[..., 0]
     ).min(axis=-1)
     return np.asarray(np.where(left_of >= 0.0, distance, -distance))
 
