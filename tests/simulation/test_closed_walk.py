@@ -242,3 +242,14 @@ def test_robots_that_are_told_torques_walk_by_them(tmp_path: Path) -> None:
     assert "with torque actuators, with sensors" in results["sentence"]
     results = eq.walk(robot, motion, feedback=False).summary
     assert "with servo actuators" in results["sentence"]
+
+
+def test_whole_body_torques_know_the_friction_of_the_joints() -> None:
+    """As large as Apollo's, a hundred times our humanoid's, it takes nothing away."""
+    motion = planned("humanoid", 2)
+    world = trial_world(motion.robot, None, "torque")
+    viscous = 100.0 * world.actuation.viscous_friction
+    stiff = replace(world.actuation, viscous_friction=viscous)
+    results = eq.walk(replace(world, actuation=stiff), motion).summary
+    assert results["achieved"], results["sentence"]
+    assert results["com_error_from_stance_m"]["mean"] < UNLOADED

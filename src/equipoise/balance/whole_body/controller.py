@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,8 @@ class WholeBodyGains:
         follow_weight: The same of joints that follow their targets closely.
         loose_weight: The same of joints that other tasks may move.
         torque: Part of the torque limits that is used.
+        off_plan: Rate at which friction of joints goes from that at planned speeds to
+            that at measured ones, and back.
         limit_periods: Control periods in which a speed beyond its limit is brought
             back.
         foot: Numbers of the feet.
@@ -103,6 +106,7 @@ class WholeBodyGains:
     follow_weight: float = 1.0
     loose_weight: float = 0.001
     torque: float = 0.98
+    off_plan: float = 3.0
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
     capture: CaptureGains = field(default_factory=CaptureGains)
@@ -127,11 +131,15 @@ class Joints:
     viscous_friction: Array | float = 0.0
     coulomb_friction: Array | float = 0.0
 
-    def friction(self, velocity: Array) -> Array:
-        """Return the torques that friction takes at joint velocities."""
-        dry = np.tanh(velocity / DRY_FRICTION_SPEED)
+    @cached_property
+    def has_friction(self) -> bool:
+        """Whether a joint has friction."""
+        return bool(np.any(self.viscous_friction) or np.any(self.coulomb_friction))
+
+    def dry_friction(self, velocity: Array) -> Array:
+        """Return the torques that Coulomb friction takes at joint velocities."""
         return np.asarray(
-            self.viscous_friction * velocity + self.coulomb_friction * dry
+            self.coulomb_friction * np.tanh(velocity / DRY_FRICTION_SPEED)
         )
 
 
@@ -217,6 +225,7 @@ class WholeBodyController(Controller[State]):
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
         self._wanted_velocity: Array | None = None
+        self._off_plan = 0.0
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def reset(self, start: State) -> None:
@@ -229,6 +238,7 @@ class WholeBodyController(Controller[State]):
         self._clearance.reset()
         self._prepare()
         self._near = self._asked = self.solution = self._wanted_velocity = None
+        self._off_plan = 0.0
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def control(self, known: State, target: Target) -> Command:
@@ -259,7 +269,7 @@ class WholeBodyController(Controller[State]):
         if self.steps is not None:
             target = self.steps.adjust(known, target)
         assert target.torso is not None
-        self._add_friction(target)
+        self._add_friction(known, target)
         for frame, force in self.applied_forces.items():
             jacobian = dynamics.jacobian(dynamics.frame(frame))
             dynamics.bias_force -= force @ jacobian[:3]
@@ -371,14 +381,24 @@ class WholeBodyController(Controller[State]):
             acceleration[self._follow] = change / self.period
         return acceleration
 
-    def _add_friction(self, target: Target) -> None:
-        """Add the friction of joints that follow closely, at the speeds wanted.
+    def _add_friction(self, known: Estimate, target: Target) -> None:
+        """Add the friction of the joints, at the speeds that are planned.
 
-        Measured speeds would feed back.
+        At measured ones, which are late, compensating it would feed back. But a robot
+        that recovers from a push does not move as planned: then it is viscous friction
+        at measured speeds.
         """
-        if self._follow:
-            taken = self.joints.friction(target.velocity)[self._follow]
-            self.dynamics.bias_force[BASE_DOF:][self._follow] += taken
+        joints = self.joints
+        if not joints.has_friction:
+            return
+        off = max(self.capture.alert, float(self.feet.hasty)) - self._off_plan
+        change = self.gains.off_plan * self.feet.rate * self.period
+        self._off_plan += min(max(off, -change), change)
+        planned = target.velocity
+        speed = planned + self._off_plan * (known.v[BASE_DOF:] - planned)
+        friction = joints.viscous_friction * speed
+        friction += (1.0 - self._off_plan) * joints.dry_friction(planned)
+        self.dynamics.bias_force[BASE_DOF:] += friction
 
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""
