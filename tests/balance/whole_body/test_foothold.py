@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from equipoise.balance.whole_body.foothold import Step, StepGains, choose_foothold
+from equipoise.balance.whole_body.swing_path import least_times
 
 LENGTH, OMEGA = 0.9, 3.3
 RATE = math.sqrt(9.81 / LENGTH)
@@ -93,7 +94,7 @@ def test_feet_stay_within_reach_and_apart(direction: float, size: float) -> None
     found = choose_foothold(step, GAINS, LENGTH, RATE, FOOT_SPEED)
     x, y = found.place
     assert y >= 2.0 * step.sole_half[1] + GAINS.gap * LENGTH - 1e-9
-    assert y <= step.planned[1] + GAINS.outward * LENGTH + 1e-9
+    assert y <= GAINS.outward * LENGTH + 1e-9
     assert -GAINS.backward * LENGTH - 1e-9 <= x <= GAINS.forward * LENGTH + 1e-9
     assert 0.0 <= found.lower <= GAINS.lower * LENGTH
     assert found.time >= GAINS.shortest / RATE - step.swung - 1e-9
@@ -120,3 +121,22 @@ def test_left_and_right_are_mirror_images() -> None:
     mirrored, same = choose(other)
     np.testing.assert_allclose(mirrored, mirror * place, atol=1e-12)
     assert same == pytest.approx(time)
+
+
+def test_a_foot_that_is_needed_at_once_does_not_go_ahead() -> None:
+    """Pushed towards the stance foot, a foot that is behind comes down earlier.
+
+    It would need longer to its planned foothold ahead than the DCM leaves.
+    """
+    behind, ahead = np.array([-0.25, 0.2]), np.array([0.2, 0.2])
+    step = a_step((0.05, -0.16), foot=behind, planned=ahead)
+    place, time = choose(step)
+    least = least_times(
+        np.array([place - behind, [ahead[0] - behind[0], place[1] - behind[1]]]),
+        np.zeros(2),
+        np.full(2, time),
+        FOOT_SPEED,
+        GAINS.acceleration * RATE**2 * LENGTH,
+    )
+    assert place[0] < ahead[0] - 0.1
+    assert least[0] < 1.2 * time < least[1]

@@ -53,6 +53,8 @@ class FootGains:
         hasty_swing: The same of feet whose foothold was changed.
         hasty_contact: Rate at which a foot that carries is stopped in such a step.
         swing_weight: Weight of swing feet [per (m/s²)² and (rad/s²)²].
+        hasty_tilt_weight: Weight of the tilt of feet whose foothold was changed: one
+            whose ankle is at its stop may tilt, and need not turn the trunk.
         contact: Rate at which a foot that carries is stopped.
         friction: Largest tangential over normal force that is used.
         sole: Part of the sole in which forces act, from its middle.
@@ -71,6 +73,7 @@ class FootGains:
     hasty_swing: float = 8.0
     hasty_contact: float = 13.0
     swing_weight: float = 10.0
+    hasty_tilt_weight: float = 0.03
     contact: float = 6.0
     friction: float = 0.6
     sole: float = 0.9
@@ -148,6 +151,9 @@ class Feet:
             task = FrameTask(frame, gains.swing_weight, (gains.swing * rate) ** 2)
             self.feet.append(Foot(side, contact, task))
         self.fastest = math.inf
+        usual, tilt = gains.swing_weight, gains.hasty_tilt_weight
+        self._root_weight = np.sqrt(usual)
+        self._hasty_root_weight = np.sqrt([usual, usual, usual, tilt, tilt, usual])
         self.reset()
 
     def reset(self) -> None:
@@ -302,6 +308,7 @@ class Feet:
         swing = gains.hasty_swing if self.hasty else gains.swing
         task.stiffness = (swing * self.rate) ** 2
         task.damping = 2.0 * swing * self.rate
+        task.root_weight = self._hasty_root_weight if self.hasty else self._root_weight
         task.pose = np.array(sole)
         task.pose[:3, 3] += self.shift + foot.away
         task.velocity, task.acceleration = np.array(twist), np.array(rate)

@@ -28,6 +28,9 @@ from equipoise.balance.whole_body.swing_path import least_times
 
 # Step times that are compared.
 TIMES = 24
+# Parts of the way ahead or back to where the DCM wants the foot that are compared:
+# after a push to the side, a foot that goes only to the side is down earlier.
+PARTS_AHEAD = (1.0, 0.5, 0.0)
 # The shortest time in which a foothold is still changed, over √(L / g).
 LAST_TIME = 0.25
 # Cost of a foot that would have to be faster than it can, over that of an error.
@@ -43,7 +46,7 @@ class StepGains:
     Attributes:
         forward: How far ahead of the stance foot a foot may come down.
         backward: How far behind it.
-        outward: How much farther out than planned.
+        outward: How far to the side of it.
         gap: Least gap between the soles, side by side.
         stretch: How far a leg may be stretched, as a part of its longest.
         lower: How much lower the CoM may be for a long step.
@@ -79,7 +82,7 @@ class StepGains:
 
     forward: float = 0.6
     backward: float = 0.45
-    outward: float = 0.45
+    outward: float = 0.78
     gap: float = 0.02
     stretch: float = 0.985
     lower: float = 0.08
@@ -168,7 +171,7 @@ class Foothold(NamedTuple):
 def choose_foothold(
     step: Step, gains: StepGains, length: float, rate: float, foot_speed: float
 ) -> Foothold:
-    """Return the best foothold of those at several times.
+    """Return the best foothold of those at several times, and short of them.
 
     Args:
         step: The step.
@@ -180,7 +183,7 @@ def choose_foothold(
     left = step.time_left
     least = max(gains.shortest / rate - step.swung, min(LAST_TIME / rate, left))
     longest = max(gains.longest * left, least + 0.1 / rate)
-    times = np.linspace(least, longest, TIMES)
+    times = np.repeat(np.linspace(least, longest, TIMES), len(PARTS_AHEAD))
     grow = np.exp(step.omega * times)[:, None]
     zmp, planned = step.zmp, step.planned
     going = step.com_velocity / step.omega
@@ -194,7 +197,10 @@ def choose_foothold(
     wanted = planned + at_end
     low, high = _box(step, gains, length)
     used = zmp + towards * np.minimum(edge, size)
-    place, lower = _within_reach(step, gains, length, grow, used, wanted, low, high)
+    aim = np.clip(wanted, low, high)
+    coasts = step.foot[0] + step.foot_velocity[0] * times / 3.0
+    aim[:, 0] = coasts + np.tile(PARTS_AHEAD, TIMES) * (aim[:, 0] - coasts)
+    place, lower = _within_reach(step, gains, length, grow, used, aim, low, high)
     missed = wanted - place
     crossing = step.side * missed[:, 1] < 0.0
     missed[:, 1] *= np.where(crossing, gains.crossing, 1.0)
@@ -228,7 +234,7 @@ def _box(step: Step, gains: StepGains, length: float) -> tuple[Array, Array]:
     """Return where feet may come down: neither too far nor on the other foot."""
     outward = step.side * step.planned[1]
     inner = min(2.0 * step.sole_half[1] + gains.gap * length, outward)
-    outer = outward + gains.outward * length
+    outer = max(gains.outward * length, outward)
     sides = sorted((step.side * inner, step.side * outer))
     low = np.array([-gains.backward * length, sides[0]])
     high = np.array([gains.forward * length, sides[1]])
