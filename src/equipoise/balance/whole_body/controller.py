@@ -279,6 +279,9 @@ class WholeBodyController(Controller[State]):
         motion = self.joints.motion
         if self.capture.alert > 0.0:
             motion = replace(motion, speed=self.capture.speed * motion.speed)
+        clear = self._clear_arms()
+        if clear:
+            motion = self._clearance.stops(motion, dynamics.joint_positions)
         limits = RangeLimits(
             gains.torque * self.joints.torque,
             motion,
@@ -286,7 +289,7 @@ class WholeBodyController(Controller[State]):
             velocity,
             gains.limit_periods * self.period,
         )
-        own = (*self._own_tasks, *self.capture.tasks, *self._clear_arms())
+        own = (*self._own_tasks, *self.capture.tasks, *clear)
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
             return self._solve((*own, *feet), contacts, limits).acceleration
