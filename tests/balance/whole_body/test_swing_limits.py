@@ -8,7 +8,15 @@ import pytest
 
 import equipoise as eq
 from equipoise.balance.whole_body.dynamics import Dynamics
-from equipoise.balance.whole_body.swing_limits import SwingLimits, swing_limits
+from equipoise.balance.whole_body.feet import Feet, FootState
+from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.swing_limits import (
+    HIP_MARGIN,
+    SwingLimits,
+    hip_degrees,
+    swing_limits,
+    with_slow_hips,
+)
 from equipoise.robot.joint_coordinates import degree_of
 
 ROTOR = 0.1
@@ -51,3 +59,17 @@ def test_a_hip_that_turns_the_foot_on_the_spot_does_not_limit_it() -> None:
     robot = eq.load("humanoid")
     weak = limits(robot, "left_hip_yaw", 0.1, 0.1)
     assert weak == limits(robot, "left_hip_yaw", 1e3, 1e3)
+
+
+def test_hips_of_swing_legs_alone_are_slow() -> None:
+    """They are slow enough for the largest speed of a foot, or by their own limits."""
+    robot = eq.load("humanoid")
+    feet, hips = Feet(Dynamics(robot), 2e-3), hip_degrees(robot)
+    feet.fastest, fast = 3.0, np.full(robot.nv - 6, 20.0)
+    fast[hips[1][0]] = 0.5
+    given = JointRange(-fast, fast, fast, fast)
+    np.testing.assert_array_equal(with_slow_hips(given, feet, hips).speed, fast)
+    feet.feet[1].state = FootState.SWING
+    found = with_slow_hips(given, feet, hips).speed
+    assert found[hips[1]].tolist() == [0.5, *[HIP_MARGIN * 3.0 / feet.length] * 2]
+    np.testing.assert_array_equal(np.delete(found, hips[1]), np.delete(fast, hips[1]))

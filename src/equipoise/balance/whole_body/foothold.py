@@ -88,7 +88,7 @@ class StepGains:
     speed: float = 1.35
     fastest_foot: float = 3.6
     hip_speed: float = 0.85
-    hip_torque: float = 0.8
+    hip_torque: float = 0.6
     acceleration: float = 8.0
     shortest: float = 0.4
     longest: float = 1.3
