@@ -22,6 +22,7 @@ from equipoise.balance.whole_body.foothold import StepGains
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.step_plan import Plan
 from equipoise.balance.whole_body.steps import RecoverySteps
+from equipoise.balance.whole_body.swing_limits import swing_limits
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.control.blocks import Controller, Estimator
 from equipoise.control.certificate import Gains
@@ -234,7 +235,11 @@ def whole_body_feedback(
             controller.feet,
             plan,
             steps if isinstance(steps, StepGains) else None,
-            joint_speed=controller.joints.motion.speed,
+            hips=swing_limits(
+                controller.dynamics,
+                controller.joints.motion.speed,
+                controller.gains.torque * controller.joints.torque,
+            ),
         )
     check_standing(
         controller.dynamics,

@@ -9,6 +9,7 @@ import pytest
 import equipoise as eq
 from equipoise.balance.whole_body.clearance import ArmClearance, ClearanceGains
 from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.limits import JointRange
 from equipoise.robot.collision import collision_geometry
 
 LENGTH, PERIOD = 0.8, 2e-3
@@ -77,6 +78,29 @@ def test_an_arm_gives_way_to_a_thigh(humanoid: eq.Robot) -> None:
     assert rows[nearest, arm] == pytest.approx(slope, abs=1e-4)
     assert task.root_weight[nearest] > 0.0
     assert goal[nearest] > 0.0
+
+
+def test_an_arm_stops_before_a_thigh(humanoid: eq.Robot) -> None:
+    """Joints of an arm that go as far as they may still do not reach the thigh."""
+    q, links = turned(humanoid, left_hip_roll=0.15), ("left_thigh", "left_hand")
+    dynamics = Dynamics(humanoid).update(q, np.zeros(humanoid.nv))
+    task = looked(ArmClearance(humanoid, LENGTH, PERIOD), dynamics)
+    place, far = dynamics.joint_positions, np.full(humanoid.nv - 6, 3.0)
+    within = task.stops(JointRange(-far, far, far, far), place)
+    arm = [humanoid.model.idx_vs[humanoid.joint_id(j)] for j in left_arm(humanoid)]
+    stopped = (within.upper < far) | (within.lower > -far)
+    assert stopped.any()
+    assert not np.delete(stopped, np.array(arm) - 6).any()
+    before, step = distance(humanoid, q, *links), np.zeros(humanoid.nv)
+    step[6:][within.upper < far] = (within.upper - place)[within.upper < far]
+    step[6:][within.lower > -far] = (within.lower - place)[within.lower > -far]
+    after = [
+        distance(humanoid, pin.integrate(humanoid.model, q, part * step), *links)
+        for part in (1.0, 1.5)
+    ]
+    assert before > 0.01
+    assert -0.1 * before < after[0] < 0.2 * before
+    assert after[1] < 0.0
 
 
 def left_arm(robot: eq.Robot) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ PERIOD = 2e-3
 
 def test_a_foot_comes_to_rest_at_its_foothold_in_time() -> None:
     """A path ends at its goal at rest, also one whose goal has changed on the way."""
-    path = SwingPath(PERIOD, 10.0)
+    path = SwingPath(PERIOD, 10.0, 60.0)
     path.begin(np.array([0.1, -0.1]), np.array([0.5, 0.0]))
     for tick in range(200):
         goal = np.array([0.5, -0.3]) if tick > 60 else np.array([0.2, -0.1])
@@ -23,7 +23,7 @@ def test_a_foot_comes_to_rest_at_its_foothold_in_time() -> None:
 
 def test_a_foot_is_never_faster_than_it_may_be() -> None:
     """The speed stays below its limit, and is what moves the foot."""
-    path = SwingPath(PERIOD, 2.0)
+    path = SwingPath(PERIOD, 2.0, 60.0)
     path.begin(np.zeros(2), np.zeros(2))
     before = path.place
     for tick in range(100):
@@ -32,6 +32,23 @@ def test_a_foot_is_never_faster_than_it_may_be() -> None:
         before = path.place
         assert moved <= 2.0 + 1e-9
         assert np.hypot(*path.velocity) <= 2.0 + 1e-9
+
+
+@pytest.mark.parametrize("time", [0.05, 0.1, 0.2])
+def test_a_foot_that_is_late_stops_at_its_foothold(time: float) -> None:
+    """However little time there is, a foot brakes before its goal."""
+    most, goal = 40.0, np.array([0.3, 0.4])
+    path = SwingPath(PERIOD, 2.5, most)
+    path.begin(np.zeros(2), np.zeros(2))
+    along, rates = [], []
+    for tick in range(200):
+        path.advance(goal, time - tick * PERIOD)
+        along.append(float(path.place @ goal) / 0.5)
+        rates.append(float(path.acceleration @ goal) / 0.5)
+    assert max(along) <= 0.5 + 1e-4
+    assert along[-1] == pytest.approx(0.5, abs=1e-4)
+    arriving = next(n for n, place in enumerate(along) if place > 0.49)
+    assert min(rates[:arriving]) >= -1.05 * most
 
 
 @pytest.mark.parametrize("velocity", [(0.0, 0.0), (1.0, -0.5), (-1.0, 0.3)])

@@ -12,12 +12,17 @@ and where it would be below s₀ after the time τ, the joints of the arms are a
 
 legs and torso go where balance needs them, and arms give way. s₀ is less than the
 distance in the standing posture, so that arms that hang are left alone.
+
+Where contacts cannot be kept, arms are thrown about to keep them as well as possible,
+whatever tasks ask for. Limits of joints hold even then: joints of an arm have stops as
+far away as s / Σ|Jᵢ|, at which they would have used up the distance together, and brake
+before these as before their own.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +32,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.swing import degrees_of
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.robot.collision import collision_geometry
@@ -121,6 +127,7 @@ class ArmClearance(Task):
         self._due = np.arange(len(self._wanted)) % math.ceil(self._rarely)
         self._jacobian = np.zeros((count, len(self._arms)))
         self._goal, self.root_weight = np.zeros(count), np.zeros(count)
+        self._room = np.full((2, len(self._arms) - BASE_DOF), np.inf)
 
     def error(self, dynamics: Dynamics) -> Array:
         """Return zero: what is asked for is an acceleration."""
@@ -137,6 +144,7 @@ class ArmClearance(Task):
     def update(self, dynamics: Dynamics) -> None:
         """Find distances, and what arms do about them."""
         self._jacobian[:], self._goal[:], self.root_weight[:] = 0.0, 0.0, 0.0
+        self._room[:] = np.inf
         self._tick += 1
         due = np.flatnonzero(self._due <= self._tick)
         if len(due) == 0:
@@ -153,6 +161,7 @@ class ArmClearance(Task):
         chosen = np.flatnonzero(short > 0.0)
         if len(chosen) == 0:
             return
+        self._stop_before(rows[chosen] * self._arms, distance[chosen])
         # in metres: where solids are near each other standing, little is all of s₀
         chosen = chosen[np.argsort(-short[chosen])[: self.gains.pairs]]
         counts = np.minimum(short[chosen] / wanted[chosen], 1.0)
@@ -161,6 +170,33 @@ class ArmClearance(Task):
         goal = rate**2 * (wanted - distance) - 2.0 * rate * speed
         self._goal[:number] = goal[chosen]
         self.root_weight[:number] = np.sqrt(self.gains.weight * counts)
+
+    def stops(self, motion: JointRange, position: Array) -> JointRange:
+        """Return where joints may be before solids meet that are near each other.
+
+        Args:
+            motion: Where they may be by themselves.
+            position: Where they are [rad or m], shape (nv - 6,).
+        """
+        up, down = self._room
+        return replace(
+            motion,
+            lower=np.maximum(motion.lower, position - down),
+            upper=np.minimum(motion.upper, position + up),
+        )
+
+    def _stop_before(self, rows: Array, distance: Array) -> None:
+        """Let joints of arms move at most so far that together they use a distance up.
+
+        Args:
+            rows: How distances change with them, shape (k, nv).
+            distance: Distances [m], shape (k,).
+        """
+        rows = rows[:, BASE_DOF:]
+        total = np.maximum(np.abs(rows).sum(axis=1), 1e-9)
+        room = (np.maximum(distance, 0.0) / total)[:, None]
+        self._room[0] = np.where(rows < 0.0, room, np.inf).min(axis=0)
+        self._room[1] = np.where(rows > 0.0, room, np.inf).min(axis=0)
 
     def _measure(
         self, dynamics: Dynamics, due: NDArray[np.int64]

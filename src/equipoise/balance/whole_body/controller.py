@@ -47,6 +47,7 @@ from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import RangeLimits
 from equipoise.balance.whole_body.step_targets import omega_of
 from equipoise.balance.whole_body.steps import RecoverySteps
+from equipoise.balance.whole_body.swing_limits import hip_degrees, with_slow_hips
 from equipoise.balance.whole_body.tasks import (
     ComTask,
     FrameTask,
@@ -214,6 +215,7 @@ class WholeBodyController(Controller[State]):
             gains.capture,
         )
         self._clearance = ArmClearance(robot, self.feet.length, period, gains.clearance)
+        self._hips = hip_degrees(robot)
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
         self.applied_forces: dict[str, Array] = {}
@@ -289,6 +291,11 @@ class WholeBodyController(Controller[State]):
         motion = self.joints.motion
         if self.capture.alert > 0.0:
             motion = replace(motion, speed=self.capture.speed * motion.speed)
+        if self.feet.hasty:
+            motion = with_slow_hips(motion, self.feet, self._hips)
+        clear = self._clear_arms()
+        if clear:
+            motion = self._clearance.stops(motion, dynamics.joint_positions)
         limits = RangeLimits(
             gains.torque * self.joints.torque,
             motion,
@@ -296,7 +303,7 @@ class WholeBodyController(Controller[State]):
             velocity,
             gains.limit_periods * self.period,
         )
-        own = (*self._own_tasks, *self.capture.tasks, *self._clear_arms())
+        own = (*self._own_tasks, *self.capture.tasks, *clear)
 
         def as_before(contacts: Sequence[Contact], feet: Sequence[FrameTask]) -> Array:
             return self._solve((*own, *feet), contacts, limits).acceleration

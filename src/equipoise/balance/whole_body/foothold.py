@@ -54,6 +54,7 @@ class StepGains:
         speed: Largest speed of a swing foot.
         fastest_foot: The same in m/s, for legs that are long.
         hip_speed: Part of the hips' speed limits that a swing foot may use.
+        hip_torque: Part of the hips' torque limits that stops one at its foothold.
         acceleration: Largest acceleration of a swing foot, over g.
         shortest: Shortest swing.
         longest: Longest swing, over the planned one.
@@ -90,6 +91,7 @@ class StepGains:
     speed: float = 1.35
     fastest_foot: float = 3.6
     hip_speed: float = 0.85
+    hip_torque: float = 0.6
     acceleration: float = 8.0
     shortest: float = 0.4
     longest: float = 1.3

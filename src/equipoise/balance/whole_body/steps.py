@@ -43,11 +43,12 @@ from equipoise.balance.whole_body.step_targets import (
     with_lowered_foot,
     with_swing_foot,
 )
+from equipoise.balance.whole_body.swing_limits import SwingLimits
 from equipoise.balance.whole_body.swing_path import SwingPath
 from equipoise.control.signals import Target
 from equipoise.gait.parameters import Phase
 from equipoise.kinematics.leg_freedom import SIDES
-from equipoise.robot.joint_coordinates import degree_of
+from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Side
 
@@ -95,7 +96,7 @@ class RecoverySteps:
         feet: Feet of the controller.
         plan: The walk; None for a robot that stands.
         gains: Its numbers.
-        joint_speed: Speed limits of the joints [rad/s or m/s], shape (nv - 6,).
+        hips: What hips allow a swing foot.
 
     Attributes:
         events: What was done, in order.
@@ -109,22 +110,19 @@ class RecoverySteps:
         plan: Plan | None = None,
         gains: StepGains | None = None,
         *,
-        joint_speed: Array | None = None,
+        hips: SwingLimits | None = None,
     ) -> None:
         self.period, self.feet = period, feet
         self.gains = gains = gains or StepGains()
         self._walk, self._in_place = plan, SteppingInPlace(robot, period, gains)
         self._geometry = StepGeometry(robot, feet, gains)
         speed = min(gains.speed * feet.rate * feet.length, gains.fastest_foot)
-        if joint_speed is not None:
-            hips = [
-                joint_speed[degree_of(robot, name)]
-                for side in SIDES
-                for name in robot.legs[side].joints[:3]
-            ]
-            speed = min(speed, gains.hip_speed * float(min(hips)) * feet.length)
+        stopping = gains.acceleration * STANDARD_GRAVITY
+        if hips is not None:
+            speed = min(speed, gains.hip_speed * hips.speed)
+            stopping = min(stopping, gains.hip_torque * hips.acceleration)
         self.foot_speed, feet.fastest = speed, gains.fastest_foot
-        self._path = SwingPath(period, speed)
+        self._path = SwingPath(period, speed, stopping)
         self.reset()
 
     def reset(self) -> None:

@@ -6,10 +6,14 @@ from the velocity v, the accelerations at its ends and the velocity at its middl
 
     6 (d - 2/3 v T) / T²,   -6 (d - 1/3 v T) / T²,   3/2 (d - 1/6 v T) / T,
 
-from which follows how long it takes at least.
+from which follows how long it takes at least. A foot that the largest speed has made
+late would come to its foothold too fast to stop there, and reach the other foot: on a
+distance s that is left, it is no faster than √(2 a s), from which it stops in time.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -25,6 +29,7 @@ class SwingPath:
     Args:
         period: Time between two ticks [s].
         speed: Largest speed [m/s].
+        stopping: Deceleration at which it stops before its goal [m/s²].
 
     Attributes:
         place: Where it should be now [m], shape (2,).
@@ -32,8 +37,8 @@ class SwingPath:
         acceleration: [m/s²], shape (2,).
     """
 
-    def __init__(self, period: float, speed: float) -> None:
-        self.period, self.speed = period, speed
+    def __init__(self, period: float, speed: float, stopping: float) -> None:
+        self.period, self.speed, self.stopping = period, speed, stopping
         self.begin(np.zeros(2), np.zeros(2))
 
     def begin(self, place: Array, velocity: Array) -> None:
@@ -51,10 +56,17 @@ class SwingPath:
         dt, rest = self.period, max(time_left, LAST_PERIODS * self.period)
         rate = 6.0 * (goal - self.place) / rest**2 - 4.0 * self.velocity / rest
         velocity = self.velocity + dt * rate
-        velocity = velocity * min(1.0, self.speed / max(np.hypot(*velocity), 1e-9))
+        fastest = min(self.speed, self._stoppable(math.hypot(*(goal - self.place))))
+        fastest = max(fastest, math.hypot(*self.velocity) - dt * self.stopping)
+        velocity = velocity * min(1.0, fastest / max(math.hypot(*velocity), 1e-9))
         self.acceleration = (velocity - self.velocity) / dt
         self.place = self.place + 0.5 * dt * (self.velocity + velocity)
         self.velocity = velocity
+
+    def _stoppable(self, distance: float) -> float:
+        """Return the speed from which a foot stops on a distance, one period later."""
+        ahead = self.stopping * self.period
+        return math.sqrt(ahead**2 + 2.0 * self.stopping * distance) - ahead
 
 
 def least_times(
