@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,7 @@ from equipoise.balance.whole_body.inverse_dynamics import (
     build_qp,
     solve_qp,
 )
-from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.limits import JointRange, Joints
 from equipoise.balance.whole_body.problem import RangeLimits
 from equipoise.balance.whole_body.step_targets import omega_of
 from equipoise.balance.whole_body.steps import RecoverySteps
@@ -64,8 +63,6 @@ from equipoise.robot.model import Robot
 # What a tick may have to give up: contacts that stay strictly, limits of position and
 # speed, or all of it, where torques are zero.
 GIVEN_UP = ("contacts", "limits", "all")
-# Dry friction is nearly all there at twice this speed [rad/s or m/s].
-DRY_FRICTION_SPEED = 0.1
 
 
 @dataclass(frozen=True)
@@ -112,36 +109,6 @@ class WholeBodyGains:
     foot: FootGains = field(default_factory=FootGains)
     capture: CaptureGains = field(default_factory=CaptureGains)
     clearance: ClearanceGains = field(default_factory=ClearanceGains)
-
-
-@dataclass(frozen=True, eq=False)
-class Joints:
-    """What the controller knows of the actuators, in the order of v[6:].
-
-    Attributes:
-        torque: Largest torques [Nm or N], shape (nv - 6,).
-        rotor_inertia: Rotor inertias seen at the joints [kg m² or kg].
-        motion: Where the joints may be, and how fast.
-        viscous_friction: Viscous friction [Nm s/rad or N s/m]; none unless given.
-        coulomb_friction: Coulomb friction [Nm or N]; none unless given.
-    """
-
-    torque: Array
-    rotor_inertia: Array
-    motion: JointRange
-    viscous_friction: Array | float = 0.0
-    coulomb_friction: Array | float = 0.0
-
-    @cached_property
-    def has_friction(self) -> bool:
-        """Whether a joint has friction."""
-        return bool(np.any(self.viscous_friction) or np.any(self.coulomb_friction))
-
-    def dry_friction(self, velocity: Array) -> Array:
-        """Return the torques that Coulomb friction takes at joint velocities."""
-        return np.asarray(
-            self.coulomb_friction * np.tanh(velocity / DRY_FRICTION_SPEED)
-        )
 
 
 class WholeBodyController(Controller[State]):
@@ -270,35 +237,16 @@ class WholeBodyController(Controller[State]):
         self._add_payload(known)
         if self.steps is not None:
             target = self.steps.adjust(known, target)
-        assert target.torso is not None
         self._add_friction(known, target)
         for frame, force in self.applied_forces.items():
             jacobian = dynamics.jacobian(dynamics.frame(frame))
             dynamics.bias_force -= force @ jacobian[:3]
-        shift = self.feet.update(known, target)
-        wanted = self._com_acceleration(known, target, shift)
-        self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
-        self.posture_task.position = target.position
-        self.posture_task.velocity = target.velocity
-        self.posture_task.acceleration = self._joint_acceleration(target)
-        self.com_task.acceleration = self.capture.adjust(
-            known, target, wanted, may_step=self.steps is not None
-        )
-        if self.capture.alert == 0.0:
-            hasty = self.feet.hasty
-            self.com_task.root_weight = self._com_roots[1 if hasty else 0]
-        velocity = known.v[BASE_DOF:]
-        motion = self.joints.motion
-        if self.capture.alert > 0.0:
-            motion = replace(motion, speed=self.capture.speed * motion.speed)
-        if self.feet.hasty:
-            motion = with_slow_hips(motion, self.feet, self._hips)
+        self._set_tasks(known, target)
         clear = self._clear_arms()
-        if clear:
-            motion = self._clearance.stops(motion, dynamics.joint_positions)
+        velocity = known.v[BASE_DOF:]
         limits = RangeLimits(
             gains.torque * self.joints.torque,
-            motion,
+            self._joint_range(clear=bool(clear)),
             dynamics.joint_positions,
             velocity,
             gains.limit_periods * self.period,
@@ -320,6 +268,37 @@ class WholeBodyController(Controller[State]):
         velocity = self.capture.told_velocity(velocity, found.acceleration[BASE_DOF:])
         position = dynamics.joint_positions + self.period * velocity
         return Command(position, velocity, found.torque)
+
+    def _set_tasks(self, known: Estimate, target: Target) -> None:
+        """Set what the tasks of balance and of feet ask for."""
+        shift = self.feet.update(known, target)
+        wanted = self._com_acceleration(known, target, shift)
+        assert target.torso is not None
+        self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)
+        self.posture_task.position = target.position
+        self.posture_task.velocity = target.velocity
+        self.posture_task.acceleration = self._joint_acceleration(target)
+        self.com_task.acceleration = self.capture.adjust(
+            known, target, wanted, may_step=self.steps is not None
+        )
+        if self.capture.alert == 0.0:
+            hasty = self.feet.hasty
+            self.com_task.root_weight = self._com_roots[1 if hasty else 0]
+
+    def _joint_range(self, *, clear: bool) -> JointRange:
+        """Return where joints may be and how fast, also while a push is recovered from.
+
+        Args:
+            clear: Whether arms keep clear.
+        """
+        motion = self.joints.motion
+        if self.capture.alert > 0.0:
+            motion = replace(motion, speed=self.capture.speed * motion.speed)
+        if self.feet.hasty:
+            motion = with_slow_hips(motion, self.feet, self._hips)
+        if clear:
+            motion = self._clearance.stops(motion, self.dynamics.joint_positions)
+        return motion
 
     def _clear_arms(self) -> tuple[Task, ...]:
         """Return the task of arms that keep clear, while a push is recovered from."""

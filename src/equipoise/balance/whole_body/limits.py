@@ -1,4 +1,4 @@
-"""Limits of joint positions and speeds as bounds on accelerations.
+"""What joints can do; limits of positions and speeds as bounds on accelerations.
 
 A joint that moves towards its stop must be able to brake before it. With the
 deceleration d that it can give, its speed v may be, at the distance s,
@@ -22,6 +22,9 @@ from functools import cached_property
 import numpy as np
 
 from equipoise.arrays import Array, frozen_array
+
+# Dry friction is nearly all there at twice this speed [rad/s or m/s].
+DRY_FRICTION_SPEED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,36 @@ class JointRange:
     @cached_property
     def _stops(self) -> Array:
         return np.stack((self.upper, -self.lower))
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """What the controller knows of the actuators, in the order of v[6:].
+
+    Attributes:
+        torque: Largest torques [Nm or N], shape (nv - 6,).
+        rotor_inertia: Rotor inertias seen at the joints [kg m² or kg].
+        motion: Where the joints may be, and how fast.
+        viscous_friction: Viscous friction [Nm s/rad or N s/m]; none unless given.
+        coulomb_friction: Coulomb friction [Nm or N]; none unless given.
+    """
+
+    torque: Array
+    rotor_inertia: Array
+    motion: JointRange
+    viscous_friction: Array | float = 0.0
+    coulomb_friction: Array | float = 0.0
+
+    @cached_property
+    def has_friction(self) -> bool:
+        """Whether a joint has friction."""
+        return bool(np.any(self.viscous_friction) or np.any(self.coulomb_friction))
+
+    def dry_friction(self, velocity: Array) -> Array:
+        """Return the torques that Coulomb friction takes at joint velocities."""
+        return np.asarray(
+            self.coulomb_friction * np.tanh(velocity / DRY_FRICTION_SPEED)
+        )
 
 
 # Towards the upper stops, and towards the lower ones.

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.balance.skeleton import BASE_DOF
-from equipoise.balance.whole_body.controller import Joints
 from equipoise.balance.whole_body.dynamics import Dynamics, sole_frame
 from equipoise.balance.whole_body.hands import add_hands
+from equipoise.balance.whole_body.limits import Joints
 from equipoise.gait.feedforward import standing_torques
 from equipoise.kinematics.support import support_polygon
 from equipoise.robot.joint_coordinates import degree_names
