@@ -11,8 +11,9 @@ from study.studies import varying, written
 import equipoise as eq
 from equipoise.errors import EquipoiseError
 from equipoise.simulation.trials import trial_world
+from equipoise.simulation.walking_fleet import CUDA_BATCH
 from equipoise.simulation.world import pushed_link
-from equipoise.study.batched_walks import MEASURED
+from equipoise.study.batched_walks import MEASURED, MOST_GAITS, Device, count_gaits
 from equipoise.study.experiments import Job, make_experiment
 from equipoise.study.true_world import true_inertials, true_terrain, true_world
 
@@ -172,3 +173,20 @@ def test_an_error_is_part_of_the_row(tmp_path: Path) -> None:
     (row,) = make_experiment(study)(every_point(study))
     assert row[:-1] == (None,) * len(study.outcomes)
     assert "it must be positive" in str(row[-1])
+
+
+@pytest.mark.parametrize(
+    ("vary", "sampling", "size"),
+    [
+        ("friction = { from = 0.4, to = 0.9 }", 'method = "random"', CUDA_BATCH),
+        ("gait.step_time = [0.8, 0.9]", 'method = "random"', CUDA_BATCH),
+        ("gait.step_time = { from = 0.8, to = 0.9 }", 'method = "random"', MOST_GAITS),
+    ],
+)
+def test_jobs_on_a_gpu_are_small_where_every_run_has_its_gait(
+    vary: str, sampling: str, size: int, tmp_path: Path
+) -> None:
+    """Gaits take memory; runs of the same gait share it."""
+    text = varying(vary, sampling=f"{sampling}\ncount = 100000")
+    study = eq.load_study(written(tmp_path, text))
+    assert Device("cuda", "float32").size(100_000, count_gaits(study)) == size

@@ -31,6 +31,7 @@ from equipoise.study.outcomes import SURVIVED
 from equipoise.study.store import Value
 from equipoise.study.true_world import (
     GAINS,
+    GAIT,
     Settings,
     of_group,
     true_inertials,
@@ -61,6 +62,8 @@ MEASURED = {
 DIVERGED = "its simulation diverged"
 # Small studies are done in so many jobs, so that all cores have something to do.
 FEWEST_JOBS = 16
+# A job on a GPU has at most so many gaits, of some megabytes each.
+MOST_GAITS = 256
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,15 @@ class Device:
     name: str = "cpu"
     dtype: str = "float64"
 
-    def size(self, runs: int) -> int:
-        """Return the number of runs of a job."""
+    def size(self, runs: int, gaits: float = 1) -> int:
+        """Return the number of runs of a job.
+
+        Args:
+            runs: Number of all runs.
+            gaits: Number of different gaits that they have at most.
+        """
         if self.name != "cpu":
-            return min(runs, CUDA_BATCH)
+            return min(runs, CUDA_BATCH if gaits <= MOST_GAITS else MOST_GAITS)
         return min(CPU_BATCH, max(1, -(-runs // FEWEST_JOBS)))
 
 
@@ -98,6 +106,17 @@ def why_one_by_one(study: Study) -> str | None:
         if own.name not in MEASURED:
             return f"'{own.name}' is measured run by run"
     return None
+
+
+def count_gaits(study: Study) -> float:
+    """Return how many gaits the runs of a study have at most; infinity if any."""
+    grid, count = study.sampling.method == "grid", 1.0
+    for own in study.varied:
+        if own.parameter.name.startswith(GAIT):
+            spread = own.distribution
+            levels = len(spread.values) or (spread.points if grid else None)
+            count *= math.inf if levels is None else levels
+    return count
 
 
 class _Walk(NamedTuple):

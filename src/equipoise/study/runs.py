@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from equipoise.simulation.summary import versions
-from equipoise.study.batched_walks import Device
+from equipoise.study.batched_walks import Device, count_gaits
 from equipoise.study.experiments import Job, make_experiment
 from equipoise.study.places import GPU, Place
 from equipoise.study.possible_robots import PossibleRobots, possible_robots
@@ -40,7 +40,7 @@ class StudyRuns:
         device = Device("cuda", "float32") if place.on == GPU else Device()
         self.experiment = make_experiment(study, device)
         used = self.experiment.device
-        self.size = 1 if used is None else used.size(len(self))
+        self.size = 1 if used is None else used.size(len(self), count_gaits(study))
 
     def __len__(self) -> int:
         """Return the number of runs."""
