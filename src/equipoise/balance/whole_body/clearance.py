@@ -1,4 +1,4 @@
-"""Arms that keep clear of the rest of the robot while it recovers from a push.
+"""Limbs that keep clear of each other while a robot recovers from a push.
 
 A leg that steps out moves under the arm beside it, and arms that swing with an upper
 body come to the torso and to each other. The distance s of two solids, along the line
@@ -13,15 +13,22 @@ and where it would be below s₀ after the time τ, the joints of the arms are a
 legs and torso go where balance needs them, and arms give way. s₀ is less than the
 distance in the standing posture, so that arms that hang are left alone.
 
-Where contacts cannot be kept, arms are thrown about to keep them as well as possible,
-whatever tasks ask for. Limits of joints hold even then: joints of an arm have stops as
-far away as s / Σ|Jᵢ|, at which they would have used up the distance together, and brake
-before these as before their own.
+Where contacts cannot be kept, limbs are thrown about to keep them as well as possible,
+whatever tasks ask for. Limits of joints hold even then: joints of a limb that gives way
+have stops as far away as s / Σ|Jᵢ|, at which they would have used up the distance
+together, and brake before these as before their own; of the distance to an arm, what
+the others take of it in the time τ is not counted. A leg that swings has such stops,
+too, before the other leg and the trunk. It has no task, which would draw its foot away
+from the foothold; and a leg that carries is left to balance.
+
+Limbs keep clear for a while longer than a push is recovered from: between two steps
+that are changed there may be one that is not yet, and arms are not back at once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,39 +42,45 @@ from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.swing import degrees_of
 from equipoise.balance.whole_body.tasks import Task
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.collision import collision_geometry
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 
 
 @dataclass(frozen=True)
 class ClearanceGains:
-    """Numbers of arms that keep clear; L is the leg's length.
+    """Numbers of limbs that keep clear; L is the leg's length.
 
     Attributes:
-        near: Distance at which solids are near, over L.
+        near: Distance at which solids are near an arm, over L.
+        near_leg: The same of legs, less than what is between footholds.
         standing: s₀ is at most this part of the distance in the standing posture.
         ahead: τ, how far distances are foreseen, times √(g / L).
-        rate: Rate at which arms get clear, over √(g / L).
+        rate: Rate at which limbs get clear, over √(g / L).
         weight: Weight of the distance [per (m/s²)²].
         unforeseen: Speed at which foreseen distances may shrink, over √(g L): solids
             that are far apart are looked at rarely.
         rarely: Longest time between two looks, times √(g / L).
         pairs: How many pairs of solids count at a time.
+        linger: For how long limbs keep clear after a push, times √(g / L).
     """
 
     near: float = 0.05
+    near_leg: float = 0.01
     standing: float = 0.8
     ahead: float = 0.3
     rate: float = 8.0
-    weight: float = 10.0
+    weight: float = 30.0
     unforeseen: float = 1.0
     rarely: float = 0.3
     pairs: int = 6
+    linger: float = 4.0
 
 
-class ArmClearance(Task):
-    """Keeps arms clear of the torso, the legs and each other.
+class LimbClearance(Task):
+    """Keeps arms clear of all else, and a swing leg of the other leg and the trunk.
 
     Its rows are always as many; those of pairs that do not count are zero.
 
@@ -78,10 +91,10 @@ class ArmClearance(Task):
         gains: Its numbers.
 
     Attributes:
-        possible: Whether there are arms with shapes that could touch something.
+        possible: Whether there are limbs with shapes that could touch something.
     """
 
-    name = "arms"
+    name = "limbs"
 
     def __init__(
         self,
@@ -97,7 +110,8 @@ class ArmClearance(Task):
         self._rate, self._ahead = gains.rate * unit, gains.ahead / unit
         self._unforeseen = gains.unforeseen * length * unit
         self._rarely, self._period = max(gains.rarely / unit / period, 1.0), period
-        self._geometry, gaps = _arm_pairs(robot)
+        self._linger = gains.linger / unit
+        self._geometry, gaps = _limb_pairs(robot)
         self._data = pin.GeometryData(self._geometry)
         objects = self._geometry.geometryObjects
         bodies = [
@@ -110,24 +124,33 @@ class ArmClearance(Task):
         self._signs = np.zeros((count, robot.nv))
         for row, (first, second) in zip(self._signs, bodies, strict=True):
             row[:] = moved[second] - moved[first]
-        self._arms = np.zeros(robot.nv)
-        self._arms[BASE_DOF:][degrees_of(robot, "arm")] = 1.0
-        self._wanted = np.minimum(gains.near * length, gains.standing * gaps)
+        arms = np.zeros(robot.nv)
+        arms[BASE_DOF:][degrees_of(robot, "arm")] = 1.0
+        self._legs = np.zeros((2, robot.nv))
+        for leg, side in zip(self._legs, SIDES, strict=True):
+            joints = robot.legs[side].joints
+            leg[BASE_DOF:][[degree_of(robot, name) for name in joints]] = 1.0
+        of_arm = np.asarray((np.abs(self._signs) * arms).any(axis=1))
+        # which joints may give way, those of legs if they swing
+        self._giving = np.where(of_arm[:, None], arms, self._legs.sum(axis=0))
+        near = np.where(of_arm, gains.near, gains.near_leg)
+        self._wanted = np.minimum(near * length, gains.standing * gaps)
+        self._of_arm = of_arm
         self.reset()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies anew."""
-        return ArmClearance, self._made_of
+        return LimbClearance, self._made_of
 
     def reset(self) -> None:
         """Begin with nothing known of distances."""
-        self._tick = 0
+        self._tick, self._time_left = 0, 0.0
         count = self.gains.pairs
         # not all at once
         self._due = np.arange(len(self._wanted)) % math.ceil(self._rarely)
-        self._jacobian = np.zeros((count, len(self._arms)))
+        self._jacobian = np.zeros((count, self._legs.shape[1]))
         self._goal, self.root_weight = np.zeros(count), np.zeros(count)
-        self._room = np.full((2, len(self._arms) - BASE_DOF), np.inf)
+        self._room = np.full((2, self._legs.shape[1] - BASE_DOF), np.inf)
 
     def error(self, dynamics: Dynamics) -> Array:
         """Return zero: what is asked for is an acceleration."""
@@ -141,8 +164,29 @@ class ArmClearance(Task):
         """Return J and b of J a = b."""
         return self._jacobian, self._goal
 
-    def update(self, dynamics: Dynamics) -> None:
-        """Find distances, and what arms do about them."""
+    @property
+    def lingers(self) -> bool:
+        """Whether a push is over, and limbs still keep clear."""
+        return 0.0 < self._time_left < self._linger
+
+    def needed(self, *, recovers: bool) -> bool:
+        """Return whether limbs keep clear in this tick.
+
+        Args:
+            recovers: Whether a push is recovered from.
+        """
+        if not self.possible:
+            return False
+        self._time_left = self._linger if recovers else self._time_left - self._period
+        return self._time_left > 0.0
+
+    def update(self, dynamics: Dynamics, swinging: Sequence[int] = ()) -> None:
+        """Find distances, and what limbs do about them.
+
+        Args:
+            dynamics: Dynamics of the robot, up to date.
+            swinging: Which legs swing: 0 the left, 1 the right.
+        """
         self._jacobian[:], self._goal[:], self.root_weight[:] = 0.0, 0.0, 0.0
         self._room[:] = np.inf
         self._tick += 1
@@ -152,21 +196,26 @@ class ArmClearance(Task):
         distance, wrenches = self._measure(dynamics, due)
         rows = wrenches.dot(dynamics.data.J)
         rows *= self._signs[due]
+        resting = [leg for leg in (0, 1) if leg not in swinging]
+        giving = rows * self._giving[due] * (1.0 - self._legs[resting].sum(axis=0))
         speed, wanted = rows.dot(dynamics.v), self._wanted[due]
         nearer = np.maximum(-speed, 0.0)
         short = wanted - distance + self._ahead * nearer  # as foreseen
         ticks = -short / (self._period * (nearer + self._unforeseen))
         ticks = np.minimum(np.maximum(ticks, 1.0), self._rarely)
         self._due[due] = self._tick + ticks.astype(np.int64)
-        chosen = np.flatnonzero(short > 0.0)
+        chosen = np.flatnonzero((short > 0.0) & giving.any(axis=1))
         if len(chosen) == 0:
             return
-        self._stop_before(rows[chosen] * self._arms, distance[chosen])
+        others = np.minimum((rows - giving).dot(dynamics.v), 0.0) * self._of_arm[due]
+        left = distance + self._ahead * others  # when others have come as foreseen
+        self._stop_before(giving[chosen], left[chosen])
+        chosen = chosen[self._of_arm[due[chosen]]]
         # in metres: where solids are near each other standing, little is all of s₀
         chosen = chosen[np.argsort(-short[chosen])[: self.gains.pairs]]
         counts = np.minimum(short[chosen] / wanted[chosen], 1.0)
         number, rate = len(chosen), self._rate
-        self._jacobian[:number] = rows[chosen] * self._arms
+        self._jacobian[:number] = giving[chosen]
         goal = rate**2 * (wanted - distance) - 2.0 * rate * speed
         self._goal[:number] = goal[chosen]
         self.root_weight[:number] = np.sqrt(self.gains.weight * counts)
@@ -186,7 +235,7 @@ class ArmClearance(Task):
         )
 
     def _stop_before(self, rows: Array, distance: Array) -> None:
-        """Let joints of arms move at most so far that together they use a distance up.
+        """Let joints move at most so far that together they use a distance up.
 
         Args:
             rows: How distances change with them, shape (k, nv).
@@ -219,26 +268,26 @@ class ArmClearance(Task):
         return measured[:, 0], measured[:, 1:]
 
 
-def _arm_pairs(robot: Robot) -> tuple[pin.GeometryModel, Array]:
-    """Return pairs of which one is an arm's, that could touch and do not standing.
+def _limb_pairs(robot: Robot) -> tuple[pin.GeometryModel, Array]:
+    """Return pairs of which one is a limb's, that could touch and do not standing.
 
     With them come their distances in the standing posture [m].
     """
-    arm_of = {
+    limbs = [arm.subtree_joints for arm in robot.arms.values()]
+    limbs += [robot.legs[side].joints for side in SIDES]
+    limb_of = {
         int(robot.joint_id(name)): number
-        for number, arm in enumerate(robot.arms.values())
-        for name in arm.subtree_joints
+        for number, names in enumerate(limbs)
+        for name in names
     }
-    if not arm_of:
-        return pin.GeometryModel(), np.zeros(0)
     geometry, _ = collision_geometry(robot)
     parents, pairs = robot.model.parents, []
     objects = list(geometry.geometryObjects)
     for second, other in enumerate(objects):
         for first, one in enumerate(objects[:second]):
             bodies = sorted((int(one.parentJoint), int(other.parentJoint)))
-            arms = [arm_of.get(body) for body in bodies]
-            if arms[0] != arms[1] and parents[bodies[1]] != bodies[0]:
+            of = [limb_of.get(body) for body in bodies]
+            if of[0] != of[1] and parents[bodies[1]] != bodies[0]:
                 geometry.addCollisionPair(pin.CollisionPair(first, second))
                 pairs.append((first, second))
     data = pin.GeometryData(geometry)

@@ -29,7 +29,7 @@ from equipoise.balance.whole_body.capture import (
     Capture,
     CaptureGains,
 )
-from equipoise.balance.whole_body.clearance import ArmClearance, ClearanceGains
+from equipoise.balance.whole_body.clearance import ClearanceGains, LimbClearance
 from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
@@ -90,7 +90,7 @@ class WholeBodyGains:
             back.
         foot: Numbers of the feet.
         capture: Numbers of capturing pushes.
-        clearance: Numbers of arms that keep clear.
+        clearance: Numbers of limbs that keep clear.
     """
 
     dcm: float = 1.1
@@ -181,7 +181,9 @@ class WholeBodyController(Controller[State]):
             period,
             gains.capture,
         )
-        self._clearance = ArmClearance(robot, self.feet.length, period, gains.clearance)
+        self._clearance = LimbClearance(
+            robot, self.feet.length, period, gains.clearance
+        )
         self._hips = hip_degrees(robot)
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
@@ -242,7 +244,7 @@ class WholeBodyController(Controller[State]):
             jacobian = dynamics.jacobian(dynamics.frame(frame))
             dynamics.bias_force -= force @ jacobian[:3]
         self._set_tasks(known, target)
-        clear = self._clear_arms()
+        clear = self._clear_limbs()
         velocity = known.v[BASE_DOF:]
         limits = RangeLimits(
             gains.torque * self.joints.torque,
@@ -289,7 +291,7 @@ class WholeBodyController(Controller[State]):
         """Return where joints may be and how fast, also while a push is recovered from.
 
         Args:
-            clear: Whether arms keep clear.
+            clear: Whether limbs keep clear.
         """
         motion = self.joints.motion
         if self.capture.alert > 0.0:
@@ -300,12 +302,14 @@ class WholeBodyController(Controller[State]):
             motion = self._clearance.stops(motion, self.dynamics.joint_positions)
         return motion
 
-    def _clear_arms(self) -> tuple[Task, ...]:
-        """Return the task of arms that keep clear, while a push is recovered from."""
+    def _clear_limbs(self) -> tuple[Task, ...]:
+        """Return the task of limbs that keep clear, while a push is recovered from."""
         recovers = self.capture.alert > 0.0 or self.feet.hasty
-        if not (recovers and self._clearance.possible):
+        if not self._clearance.needed(recovers=recovers):
             return ()
-        self._clearance.update(self.dynamics)
+        feet = self.feet.feet
+        swinging = [leg for leg, foot in enumerate(feet) if not foot.state.carries]
+        self._clearance.update(self.dynamics, swinging)
         return (self._clearance,)
 
     def _prepare(self) -> None:
