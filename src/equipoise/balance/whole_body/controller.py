@@ -33,6 +33,7 @@ from equipoise.balance.whole_body.clearance import ClearanceGains, LimbClearance
 from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
+from equipoise.balance.whole_body.friction import FrictionCompensation
 from equipoise.balance.whole_body.handover import Handover
 from equipoise.balance.whole_body.inverse_dynamics import (
     Contact,
@@ -184,6 +185,9 @@ class WholeBodyController(Controller[State]):
         self._clearance = LimbClearance(
             robot, self.feet.length, period, gains.clearance
         )
+        change = gains.off_plan * rate * period
+        back = gains.posture * rate
+        self._friction = FrictionCompensation(robot, joints, change, back)
         self._hips = hip_degrees(robot)
         self.tasks = list(tasks)
         self.steps: RecoverySteps | None = None
@@ -196,7 +200,6 @@ class WholeBodyController(Controller[State]):
         self.solution: Solution | None = None
         self._near: NDArray[np.bool_] | None = None
         self._wanted_velocity: Array | None = None
-        self._off_plan = 0.0
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def reset(self, start: State) -> None:
@@ -208,8 +211,8 @@ class WholeBodyController(Controller[State]):
         self.capture.reset()
         self._clearance.reset()
         self._prepare()
+        self._friction.reset()
         self._near = self._asked = self.solution = self._wanted_velocity = None
-        self._off_plan = 0.0
         self.ticks, self.relaxed = 0, dict.fromkeys(GIVEN_UP, 0)
 
     def control(self, known: State, target: Target) -> Command:
@@ -372,23 +375,13 @@ class WholeBodyController(Controller[State]):
         return acceleration
 
     def _add_friction(self, known: Estimate, target: Target) -> None:
-        """Add the friction of the joints, at the speeds that are planned.
-
-        At measured ones, which are late, compensating it would feed back. But a robot
-        that recovers from a push does not move as planned: then it is viscous friction
-        at measured speeds.
-        """
-        joints = self.joints
-        if not joints.has_friction:
-            return
-        off = max(self.capture.alert, float(self.feet.hasty)) - self._off_plan
-        change = self.gains.off_plan * self.feet.rate * self.period
-        self._off_plan += min(max(off, -change), change)
-        planned = target.velocity
-        speed = planned + self._off_plan * (known.v[BASE_DOF:] - planned)
-        friction = joints.viscous_friction * speed
-        friction += (1.0 - self._off_plan) * joints.dry_friction(planned)
-        self.dynamics.bias_force[BASE_DOF:] += friction
+        """Add the friction of the joints."""
+        away = None
+        if self._clearance.lingers:
+            away = target.position - self.dynamics.joint_positions
+        off = max(self.capture.alert, float(self.feet.hasty))
+        taken = self._friction.torque(off, target.velocity, known.v[BASE_DOF:], away)
+        self.dynamics.bias_force[BASE_DOF:] += taken
 
     def _add_payload(self, known: Estimate) -> None:
         """Add the weight of what the torso carries beside the model, as estimated."""
