@@ -16,6 +16,7 @@ from equipoise.balance.whole_body.support import support_of
 from equipoise.balance.whole_body.swing import Swing
 from equipoise.balance.whole_body.tasks import FrameTask
 from equipoise.balance.whole_body.zmp_task import ZmpTask
+from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.simulation.feedback import known_joints, whole_body_feedback
 from equipoise.simulation.push import push, theoretical_limit
@@ -101,16 +102,91 @@ def test_swings_end_before_the_stops_of_the_legs() -> None:
     ]
     torso = FrameTask(robot.limbs["torso"].end_link, 1.0, 1.0, directions=(3, 4, 5))
     motion = known_joints(trial_world(robot, None, "torque")).motion
-    swing = Swing(dynamics, torso, motion, most_tilt=0.9, braking=15.0)
+    swing = Swing(dynamics, torso, motion)
     q, v = robot.standing.copy(), np.zeros(robot.nv)
     v[hip.idx_v] = 2.0
     allowed = []
     for room in (0.4, 0.15, 0.0):
         q[hip.idx_q] = motion.upper[hip.idx_v - 6] - room
         dynamics.update(q, v)
-        allowed.append(swing.spare(0.1, 2.0))
+        allowed.append(swing.spare(0.1, 2.0, 0.9, 15.0))
         # back from the stop, all of it is allowed
-        assert swing.spare(0.1, -2.0) == 1.0
+        assert swing.spare(0.1, -2.0, 0.9, 15.0) == 1.0
     assert allowed[0] == 1.0
     assert 0.0 < allowed[1] < 1.0
     assert allowed[2] == 0.0
+
+
+def test_excess_along_the_way_ends_on_the_inset_edge() -> None:
+    """What is left after taking the excess back is on the polygon less the margin."""
+    start, margin = np.array([0.3, 0.6]), 0.1
+    for angle in np.linspace(0.0, 2.0 * math.pi, 17):
+        way = np.array([math.cos(angle), math.sin(angle)])
+        far = start + 2.0 * way
+        excess = SQUARE.excess_along(start, far, margin)
+        at = far - excess
+        assert np.min([*at, *(1.0 - at)]) == pytest.approx(margin)
+        assert excess @ way == pytest.approx(np.linalg.norm(excess))
+        inside = start + 0.9 * (at - start)
+        assert not SQUARE.excess_along(start, inside, margin).any()
+
+
+def test_room_is_the_distance_to_the_edge_along_a_way() -> None:
+    """A point moved by its room is on the edge; outside there is none."""
+    point = np.array([0.2, 0.7])
+    for angle in np.linspace(0.0, 6.0, 13):
+        way = np.array([math.cos(angle), math.sin(angle)])
+        at = point + SQUARE.room(point, way) * way
+        assert np.min([*at, *(1.0 - at)]) == pytest.approx(0.0, abs=1e-12)
+    assert SQUARE.room(np.array([1.5, 0.5]), np.array([1.0, 0.0])) == 0.0
+
+
+def test_cut_corners_keep_edges_and_lose_triangles() -> None:
+    """A square has four triangles less, and still reaches its edges."""
+    cut = SQUARE.with_cut_corners(0.2)
+    assert len(cut.corners) == 8
+    x, y = cut.corners.T
+    area = 0.5 * abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+    assert area == pytest.approx(1.0 - 4 * 0.5 * 0.2**2)
+    assert cut.nearest(np.array([2.0, 0.5])) == pytest.approx([1.0, 0.5])
+    # never more than a third of an edge
+    assert len(SQUARE.with_cut_corners(9.0).corners) == 8
+
+
+@pytest.mark.parametrize("direction", [0.5 * math.pi, -0.5 * math.pi])
+def test_a_push_to_the_side_lifts_the_light_foot_and_puts_it_back(
+    direction: float,
+) -> None:
+    """98 % of J* to either side: the other foot is lifted, and is where it was."""
+    robot = eq.load("humanoid")
+    most = theoretical_limit(robot, direction)
+    run = push(robot, 0.98 * most, direction, law="whole-body", seconds=4.0)
+    assert run.summary["achieved"], run.summary["sentence"]
+    light, loaded = ("right", "left") if direction > 0.0 else ("left", "right")
+    heights = {side: sole_pose(robot, run.q, side)[:, 2, 3] for side in (light, loaded)}
+    assert np.ptp(heights[light]) > 0.02
+    assert np.ptp(heights[loaded]) < 0.01
+    assert run.summary["sole_slip_m"] < 0.05 * robot.soles["left"].size[0]
+
+
+def test_a_push_ahead_lifts_no_foot() -> None:
+    """Both feet carry while a robot is pushed forward."""
+    robot = eq.load("humanoid")
+    most = theoretical_limit(robot, 0.0)
+    run = push(robot, 0.9 * most, 0.0, law="whole-body", seconds=4.0)
+    assert run.summary["achieved"], run.summary["sentence"]
+    assert run.summary["sole_lift_m"]["max"] < 0.01
+
+
+def test_the_same_controller_twice_gives_the_same_run() -> None:
+    """A run that ends with a foot in the air leaves nothing to the next one."""
+    robot = eq.load("humanoid")
+    world = trial_world(robot, None, "torque")
+    impulse = 0.98 * theoretical_limit(world, 0.5 * math.pi)
+    feedback = whole_body_feedback(world, robot, steps=False)
+    runs = [
+        push(world, impulse, 0.5 * math.pi, feedback=feedback, seconds=1.6)
+        for _ in range(2)
+    ]
+    assert runs[0].summary["sole_lift_m"]["max"] > 0.02
+    assert np.array_equal(runs[0].q, runs[1].q)

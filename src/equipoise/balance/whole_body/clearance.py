@@ -207,8 +207,10 @@ class LimbClearance(Task):
         chosen = np.flatnonzero((short > 0.0) & giving.any(axis=1))
         if len(chosen) == 0:
             return
-        others = np.minimum((rows - giving).dot(dynamics.v), 0.0) * self._of_arm[due]
-        left = distance + self._ahead * others  # when others have come as foreseen
+        left = distance
+        if swinging:  # when a leg has come as foreseen
+            others = np.minimum((rows - giving).dot(dynamics.v), 0.0)
+            left = distance + self._ahead * others * self._of_arm[due]
         self._stop_before(giving[chosen], left[chosen])
         chosen = chosen[self._of_arm[due[chosen]]]
         # in metres: where solids are near each other standing, little is all of s₀

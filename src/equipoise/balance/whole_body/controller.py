@@ -24,11 +24,9 @@ from numpy.typing import NDArray
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
-from equipoise.balance.whole_body.capture import (
-    BalanceTasks,
-    Capture,
-    CaptureGains,
-)
+from equipoise.balance.whole_body.capture import Capture
+from equipoise.balance.whole_body.capture_gains import CaptureGains, gains_in_place
+from equipoise.balance.whole_body.capture_tasks import BalanceTasks
 from equipoise.balance.whole_body.clearance import ClearanceGains, LimbClearance
 from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
@@ -90,7 +88,8 @@ class WholeBodyGains:
         limit_periods: Control periods in which a speed beyond its limit is brought
             back.
         foot: Numbers of the feet.
-        capture: Numbers of capturing pushes.
+        capture: Numbers of capturing pushes, if the robot may step.
+        capture_in_place: The same if it may not.
         clearance: Numbers of limbs that keep clear.
     """
 
@@ -109,6 +108,7 @@ class WholeBodyGains:
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
     capture: CaptureGains = field(default_factory=CaptureGains)
+    capture_in_place: CaptureGains = field(default_factory=gains_in_place)
     clearance: ClearanceGains = field(default_factory=ClearanceGains)
 
 
@@ -181,6 +181,7 @@ class WholeBodyController(Controller[State]):
             gains.height * rate,
             period,
             gains.capture,
+            gains.capture_in_place,
         )
         self._clearance = LimbClearance(
             robot, self.feet.length, period, gains.clearance
@@ -276,7 +277,7 @@ class WholeBodyController(Controller[State]):
 
     def _set_tasks(self, known: Estimate, target: Target) -> None:
         """Set what the tasks of balance and of feet ask for."""
-        shift = self.feet.update(known, target)
+        shift = self.feet.update(known, self.capture.lifted.target(target))
         wanted = self._com_acceleration(known, target, shift)
         assert target.torso is not None
         self.torso_task.pose[:3, :3] = target.torso.dot(self._torso_in_upright)

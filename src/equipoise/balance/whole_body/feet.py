@@ -109,6 +109,7 @@ class Foot:
         self.early = False
         self.lowered = self.lowering_speed = 0.0
         self.away = np.zeros(3)
+        self.contact.leftover = self.task.leftover = None
 
 
 class Feet:

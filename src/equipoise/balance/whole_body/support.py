@@ -55,6 +55,45 @@ class Support:
         off = point - self.nearest(point)
         return np.asarray(off * (1.0 + margin / max(float(np.sqrt(off @ off)), 1e-9)))
 
+    def excess_along(self, start: Array, point: Array, margin: float) -> Array:
+        """Return how far a point is beyond the edge, along the way to it [m].
+
+        Args:
+            start: Where the way begins, inside [m], shape (2,).
+            point: The point [m], shape (2,).
+            margin: How far from the edge it should be [m].
+        """
+        least = 0.1 * margin
+        room = np.maximum(-self._beyond(start) - margin, least)
+        gone = float(((self.outwards * (point - start)).sum(axis=1) / room).max())
+        return np.asarray((point - start) * max(1.0 - 1.0 / max(gone, 1e-9), 0.0))
+
+    def with_cut_corners(self, length: float) -> Support:
+        """Return the polygon without its corners.
+
+        Args:
+            length: How much of each edge is cut at a corner, at most [m]; and at most
+                a third of the edge.
+        """
+        size = np.maximum(np.sqrt((self.along * self.along).sum(axis=1)), 1e-9)
+        cut = np.minimum(length, size / 3.0)[:, None] * self.along / size[:, None]
+        after = self.corners + cut
+        before = self.corners - np.roll(cut, 1, axis=0)
+        return support_of(np.concatenate((before, after)))
+
+    def room(self, point: Array, way: Array) -> float:
+        """Return how far a point is from the edge along a way [m]; 0 beyond it.
+
+        Args:
+            point: The point [m], shape (2,).
+            way: Direction, of length one, shape (2,).
+        """
+        towards = self.outwards @ way
+        ahead = towards > 1e-9
+        if not ahead.any():
+            return 0.0
+        return max(float((-self._beyond(point)[ahead] / towards[ahead]).min()), 0.0)
+
     def part_of_way(self, start: Array, point: Array, least: float) -> float:
         """Return which part of the way to the edge a point has gone; 1 at the edge.
 

@@ -17,7 +17,9 @@ from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.tasks import FrameTask
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.description import STANDARD_GRAVITY
+from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 
 # Where the torso turns at more than this part of the rate at which it could still be
@@ -34,26 +36,27 @@ class Swing:
         dynamics: Dynamics of the robot; up to date when it is used.
         torso: The task of the torso's rotation.
         motion: Where the joints may be.
-        most_tilt: Largest angle of the torso from where it is wanted [rad].
-        braking: With which the torso can be stopped before [rad/s²].
+
+    Attributes:
+        free_leg: Leg whose foot is lifted, 0 the left and 1 the right; or None. Its
+            stops do not matter.
     """
 
     def __init__(
-        self,
-        dynamics: Dynamics,
-        torso: FrameTask,
-        motion: JointRange,
-        most_tilt: float,
-        braking: float,
+        self, dynamics: Dynamics, torso: FrameTask, motion: JointRange
     ) -> None:
         self.dynamics, self._torso = dynamics, torso
-        self._most_tilt, self._braking = most_tilt, braking
         robot = dynamics.robot
         self._carrying = np.array(
             [*degrees_of(robot, "leg"), *degrees_of(robot, "torso")], dtype=int
         )
         self._lower = motion.lower[self._carrying]
         self._upper = motion.upper[self._carrying]
+        self.free_leg: int | None = None
+        self._others = []
+        for side in SIDES:
+            own = [degree_of(robot, name) for name in robot.legs[side].joints]
+            self._others.append(~np.isin(self._carrying, own))
 
     def now(self, omega: float) -> Array:
         """Return ℓ = L / (m h ω), turned by a quarter [m], shape (2,).
@@ -72,15 +75,24 @@ class Swing:
         turning = self._torso.jacobian(self.dynamics) @ self.dynamics.v
         return angle, -float(error @ turning) / max(angle, LEAST)
 
-    def spare(self, angle: float, rate: float) -> float:
+    def way_back(self) -> Array:
+        """Return the turn by which the torso comes back, turned as ℓ is [rad]."""
+        error = self._torso.error(self.dynamics)
+        return np.array([error[1], -error[0]])
+
+    def spare(
+        self, angle: float, rate: float, most_tilt: float, braking: float
+    ) -> float:
         """Return which part of a swing is allowed, 0 to 1.
 
         Args:
             angle: Of the torso from where it is wanted [rad].
             rate: Of that angle [rad/s].
+            most_tilt: Largest such angle [rad].
+            braking: With which the torso can be stopped before [rad/s²].
         """
-        room = max(min(self._most_tilt - angle, self._before_stops(rate)), 0.0)
-        fastest = math.sqrt(2.0 * self._braking * room)
+        room = max(min(most_tilt - angle, self._before_stops(rate)), 0.0)
+        fastest = math.sqrt(2.0 * braking * room)
         spare = (1.0 - rate / max(fastest, LEAST)) / (1.0 - NEARLY_TOO_FAST)
         return min(max(spare, 0.0), 1.0)
 
@@ -92,6 +104,8 @@ class Swing:
         position = self.dynamics.joint_positions[self._carrying]
         distance = np.where(speed > 0.0, self._upper - position, position - self._lower)
         times = distance / np.maximum(np.abs(speed), LEAST)
+        if self.free_leg is not None:
+            times = times[self._others[self.free_leg]]
         return rate * float(times.min(initial=math.inf))
 
 

@@ -1,0 +1,179 @@
+"""How tasks and soles change while a push is captured, and back.
+
+The ZMP comes first, then the CoM; the torso is free to tilt and arms to swing, and what
+moves little inertia keeps still. Forces may act up to the edge of the soles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from equipoise.arrays import Array
+from equipoise.balance.skeleton import BASE_DOF
+from equipoise.balance.whole_body.capture_gains import CaptureGains
+from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.feet import Feet
+from equipoise.balance.whole_body.swing import LEAST, degrees_of
+from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, Task
+from equipoise.kinematics.leg_freedom import SIDES
+from equipoise.robot.anatomy.geometry import widest_corners
+from equipoise.robot.model import Robot
+
+# How many sizes soles have between those with and without capturing.
+SIZES = 8
+# While capturing, a foot has at most this many points at which forces act.
+MOST_CORNERS = 8
+
+
+class BalanceTasks(NamedTuple):
+    """The tasks that are changed while a push is captured.
+
+    Attributes:
+        com: Of the CoM.
+        torso: Of the torso's rotation.
+        posture: Of the joints.
+    """
+
+    com: ComTask
+    torso: FrameTask
+    posture: PostureTask
+
+
+class CaptureTasks:
+    """Sets weights, stiffnesses and dampings of tasks, and the size of soles.
+
+    Args:
+        dynamics: Dynamics of the robot; up to date when it is used.
+        feet: Its feet.
+        tasks: Its tasks.
+        keep: Joints whose weights are never changed, in the order of v[6:].
+        gains: Numbers of capturing.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        feet: Feet,
+        tasks: BalanceTasks,
+        keep: Sequence[int],
+        gains: CaptureGains,
+    ) -> None:
+        self.dynamics, self.feet, self.gains = dynamics, feet, gains
+        robot = dynamics.robot
+        count = len(tasks.posture.weight)
+        self._swings, self._waist = np.zeros(count), np.zeros(count, dtype=bool)
+        self._waist[degrees_of(robot, "torso")] = True
+        # all but the legs, and arms below: a neck that swings gains little
+        weights = np.full(count, gains.waist_weight)
+        legs = degrees_of(robot, "leg")
+        weights[legs] = tasks.posture.weight[legs]
+        arms = degrees_of(robot, "arm")
+        if arms:
+            inertia = _inertias(robot)[arms]
+            self._swings[arms] = (inertia / inertia.max()) ** 2
+            weights[arms] = np.minimum(
+                gains.arm_weight / self._swings[arms], gains.waist_weight
+            )
+        weights[list(keep)] = tasks.posture.weight[list(keep)]
+        self._swings[list(keep)] = 0.0
+        tilt, height = gains.torso_weight, gains.height_weight
+        self._usual = [
+            _Usual(tasks.com, np.array([gains.com_weight] * 2 + [height])),
+            _Usual(tasks.torso, np.array([tilt, tilt, gains.yaw_weight])),
+            _Usual(tasks.posture, weights),
+        ]
+        self.points = [
+            _sizes(
+                foot.contact.points_in_frame,
+                robot.soles[side].polygon_in_sole,
+                np.linspace(feet.gains.sole, gains.sole, SIZES),
+            )
+            for side, foot in zip(SIDES, feet.feet, strict=True)
+        ]
+
+    def set(self, alert: float, free: float) -> None:
+        """Set them.
+
+        Args:
+            alert: How much capturing there is, 0 to 1.
+            free: How much the upper body is free to swing, 0 to 1.
+        """
+        for usual in self._usual:
+            usual.weigh(alert)
+        if alert > 0.0:
+            _, torso, posture = self._usual
+            gains, rate = self.gains, self.feet.rate
+            soft, slow = self._soft(torso, gains.torso_return)
+            # it is free to tilt, not to turn
+            soft = np.array([soft * (1.0 - free)] * 2 + [torso.stiffness])
+            slow = np.array([slow * (1.0 - free)] * 2 + [torso.damping])
+            torso.soften(alert, soft, slow)
+            soft, slow = self._soft(posture, gains.posture_return)
+            waist = gains.waist * rate
+            kept = 1.0 - free * self._swings
+            soft = np.where(self._waist, waist**2, kept * soft)
+            slow = np.where(self._waist, 2.0 * waist, kept * slow)
+            posture.soften(alert, soft, slow)
+        size = math.ceil(SIZES * alert)
+        for foot, points in zip(self.feet.feet, self.points, strict=True):
+            foot.contact.points_in_frame = points[size]
+
+    def _soft(self, usual: _Usual, most: float) -> tuple[Array, Array]:
+        """Return stiffness and damping with which a task far off comes back slowly."""
+        off = np.abs(usual.task.error(self.dynamics))
+        if isinstance(usual.task, FrameTask):
+            off = np.sqrt((off * off).sum())
+        unit, brake = self.feet.rate**2, self.gains.brake * self.feet.rate
+        soft = np.minimum(usual.stiffness, unit * most / np.maximum(off, LEAST))
+        return soft, 2.0 * np.maximum(np.sqrt(soft), brake)
+
+
+class _Usual:
+    """A task as it is without capturing, and its weights with it."""
+
+    def __init__(self, task: Task, capturing: Array) -> None:
+        self.task, self._weight = task, task.weight
+        self._root_weight, self._ratio = task.root_weight, capturing / task.weight
+        self.stiffness, self.damping = task.stiffness, task.damping
+
+    def weigh(self, alert: float) -> None:
+        """Set the weights, and the usual stiffness and damping."""
+        task = self.task
+        task.weight, task.root_weight = self._weight, self._root_weight
+        task.stiffness, task.damping = self.stiffness, self.damping
+        if alert > 0.0:
+            task.weight = self._weight * self._ratio**alert
+            task.root_weight = np.sqrt(task.weight)
+
+    def soften(self, alert: float, stiffness: Array, damping: Array) -> None:
+        """Set stiffness and damping between the usual ones and others."""
+        task = self.task
+        task.stiffness = self.stiffness + alert * (stiffness - self.stiffness)
+        task.damping = self.damping + alert * (damping - self.damping)
+
+
+def _sizes(points: Array, polygon: Array, parts: Array) -> list[Array]:
+    """Return points of a sole, and corners at growing parts of its size.
+
+    Args:
+        points: Points in the sole's frame [m], shape (k, 3).
+        polygon: The sole [m], shape (n, 2).
+        parts: Parts of its size, from the points' middle.
+    """
+    corners = polygon[widest_corners(polygon, MOST_CORNERS)]
+    middle, away = points.mean(axis=0), np.zeros((len(corners), 3))
+    away[:, :2] = corners - middle[:2]
+    return [points, *(middle + part * away for part in parts)]
+
+
+def _inertias(robot: Robot) -> Array:
+    """Return the angular momentum about the CoM of each joint's speed, standing."""
+    data = robot.model.createData()
+    pin.computeCentroidalMap(robot.model, data, robot.standing)
+    turns = np.asarray(data.Ag)[3:, BASE_DOF:]
+    return np.asarray(np.maximum(np.sqrt((turns * turns).sum(axis=0)), LEAST))
