@@ -3,7 +3,7 @@
 The robot follows the reference of standing still, with feedback or with servos alone,
 and is pushed for a tenth of a second. It stands afterwards if it has not fallen, its
 soles are flat where they were, its CoM is back and at rest, and no actuator went beyond
-its limits.
+its limits. Meanwhile a foot may have been in the air; the sentence says so.
 
 The theoretical limit is that of the linear inverted pendulum with the force of the
 push, c̈ = ω² (c - p) + F / m. Its divergent component ξ = c + ċ / ω obeys
@@ -280,6 +280,10 @@ def push(
         )
         taken = _steps_taken(closed)
         stepped = f", with {taken} steps" if taken else ""
+        if not taken and moved.highest > LIFT_TOLERANCE * length:
+            stepped = (
+                f", a foot up to {1e3 * moved.highest:.0f} mm in the air meanwhile"
+            )
         results = trial_results(
             world,
             run,
@@ -355,6 +359,7 @@ class _Moved:
         slip: Largest horizontal distance of a sole's corner at the end [m].
         lift: Largest vertical distance of a sole's corner at the end [m].
         highest: The same over the whole run [m].
+        clear: Largest height of a sole's lowest corner over its place [m].
     """
 
     com: float
@@ -363,6 +368,7 @@ class _Moved:
     slip: float
     lift: float
     highest: float
+    clear: float
 
 
 def _moved(world: World, run: Run) -> _Moved:
@@ -371,7 +377,7 @@ def _moved(world: World, run: Run) -> _Moved:
     before = max(int(np.searchsorted(run.time, PUSH_START, "right")) - 1, 0)
     away = np.linalg.norm((run.com - run.com[before])[:, :2], axis=1)
     speed = np.linalg.norm(com_velocity(robot, run.q[late], run.v[late]), axis=1)
-    slips, lifts = [], []
+    slips, lifts, clear = [], [], 0.0
     for side, sole in robot.soles.items():
         pose = sole_pose(robot, run.q, side)
         corners = sole.polygon_in_sole @ np.swapaxes(pose[:, :3, :2], 1, 2)
@@ -379,6 +385,7 @@ def _moved(world: World, run: Run) -> _Moved:
         off = corners - corners[before]
         slips.append(np.linalg.norm(off[..., :2], axis=2).max(axis=1))
         lifts.append(np.abs(off[..., 2]).max(axis=1))
+        clear = max(clear, float(off[..., 2].min(axis=1).max()))
     slip, lift = np.max(slips, axis=0), np.max(lifts, axis=0)
     return _Moved(
         float(away[late].max()),
@@ -387,6 +394,7 @@ def _moved(world: World, run: Run) -> _Moved:
         float(slip[late].max()),
         float(lift[late].max()),
         float(lift.max()),
+        clear,
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pinocchio as pin
@@ -12,15 +15,19 @@ from whole_body_states import ROBOTS, dynamics_of
 import equipoise as eq
 from equipoise.balance.whole_body.controller import WholeBodyController
 from equipoise.balance.whole_body.dynamics import Dynamics
+from equipoise.balance.whole_body.lifted_foot import LiftedFoot, LiftGains
 from equipoise.balance.whole_body.support import support_of
 from equipoise.balance.whole_body.swing import Swing
 from equipoise.balance.whole_body.tasks import FrameTask
 from equipoise.balance.whole_body.zmp_task import ZmpTask
+from equipoise.gait.standing import standing_reference
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.simulation.feedback import known_joints, whole_body_feedback
-from equipoise.simulation.push import push, theoretical_limit
+from equipoise.simulation.push import push, pushed_stance, theoretical_limit
+from equipoise.simulation.simulate import simulate
 from equipoise.simulation.trials import trial_world
+from equipoise.simulation.world import horizontal_push
 
 SQUARE = support_of(np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
 
@@ -138,7 +145,9 @@ def test_room_is_the_distance_to_the_edge_along_a_way() -> None:
         way = np.array([math.cos(angle), math.sin(angle)])
         at = point + SQUARE.room(point, way) * way
         assert np.min([*at, *(1.0 - at)]) == pytest.approx(0.0, abs=1e-12)
-    assert SQUARE.room(np.array([1.5, 0.5]), np.array([1.0, 0.0])) == 0.0
+    outside = np.array([1.5, 0.5])
+    assert SQUARE.room(outside, np.array([1.0, 0.0])) == 0.0
+    assert SQUARE.room(outside, np.array([-1.0, 0.0])) == pytest.approx(1.5)
 
 
 def test_cut_corners_keep_edges_and_lose_triangles() -> None:
@@ -150,7 +159,9 @@ def test_cut_corners_keep_edges_and_lose_triangles() -> None:
     assert area == pytest.approx(1.0 - 4 * 0.5 * 0.2**2)
     assert cut.nearest(np.array([2.0, 0.5])) == pytest.approx([1.0, 0.5])
     # never more than a third of an edge
-    assert len(SQUARE.with_cut_corners(9.0).corners) == 8
+    x, y = SQUARE.with_cut_corners(9.0).corners.T
+    area = 0.5 * abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+    assert area == pytest.approx(7.0 / 9.0)
 
 
 @pytest.mark.parametrize("direction", [0.5 * math.pi, -0.5 * math.pi])
@@ -166,6 +177,7 @@ def test_a_push_to_the_side_lifts_the_light_foot_and_puts_it_back(
     heights = {side: sole_pose(robot, run.q, side)[:, 2, 3] for side in (light, loaded)}
     assert np.ptp(heights[light]) > 0.02
     assert np.ptp(heights[loaded]) < 0.01
+    assert "in the air" in run.summary["sentence"]
     assert run.summary["sole_slip_m"] < 0.05 * robot.soles["left"].size[0]
 
 
@@ -176,17 +188,81 @@ def test_a_push_ahead_lifts_no_foot() -> None:
     run = push(robot, 0.9 * most, 0.0, law="whole-body", seconds=4.0)
     assert run.summary["achieved"], run.summary["sentence"]
     assert run.summary["sole_lift_m"]["max"] < 0.01
+    assert "in the air" not in run.summary["sentence"]
 
 
 def test_the_same_controller_twice_gives_the_same_run() -> None:
     """A run that ends with a foot in the air leaves nothing to the next one."""
     robot = eq.load("humanoid")
     world = trial_world(robot, None, "torque")
+    q = pushed_stance(world)
     impulse = 0.98 * theoretical_limit(world, 0.5 * math.pi)
+    pushed = replace(
+        world, pushes=(horizontal_push(robot, impulse, 0.5 * math.pi, 0.5),)
+    )
     feedback = whole_body_feedback(world, robot, steps=False)
     runs = [
-        push(world, impulse, 0.5 * math.pi, feedback=feedback, seconds=1.6)
+        simulate(pushed, standing_reference(robot, q), 0.9, start=q, **feedback.blocks)
         for _ in range(2)
     ]
-    assert runs[0].summary["sole_lift_m"]["max"] > 0.02
+    assert sole_pose(robot, runs[0].q[-1], "right")[2, 3] > 0.02
     assert np.array_equal(runs[0].q, runs[1].q)
+
+
+def lifted_right_foot(gains: LiftGains) -> tuple[LiftedFoot, Any]:
+    """Return a lifted right foot at its place, and what updates it: η, excess, tilt."""
+    task = FrameTask("sole", 10.0, 100.0)
+    task.pose = np.eye(4)
+    foot = SimpleNamespace(state=SimpleNamespace(carries=False), task=task)
+    place = {0: np.array([0.0, 0.1, 0.0]), 1: np.array([0.0, -0.1, 0.0])}
+    feet = SimpleNamespace(
+        feet=[foot, foot],
+        length=1.0,
+        rate=3.0,
+        period=2e-3,
+        weight=100.0,
+        gains=SimpleNamespace(swing_weight=10.0),
+        felt=lambda known, number: (False, 0.0 if number else 100.0),
+        measured_sole=lambda known, number: (place[number], np.eye(3)),
+    )
+    sole = np.array([[0.1, 0.03], [-0.1, 0.03], [-0.1, -0.03], [0.1, -0.03]])
+    corners = [sole + place[number][:2] for number in (0, 1)]
+    places = [np.eye(4), np.eye(4)]
+    for number, pose in enumerate(places):
+        pose[:3, 3] = place[number]
+    lifted = LiftedFoot(cast("Any", feet))
+
+    def update(eta: list[float], over: list[float], tilt: float = 0.5) -> None:
+        where, beyond = np.array(eta), np.array(over)
+        for _ in range(200):
+            lifted.update(
+                gains, cast("Any", None), corners, places, where, beyond, tilt,
+                may_begin=bool(beyond.any()),
+            )  # fmt: skip
+
+    update([0.0, 0.15], [0.0, 0.02])
+    return lifted, update
+
+
+def test_a_foot_is_lifted_by_pushes_to_the_side_alone() -> None:
+    """η beyond the other sole lifts it; η ahead of both does not."""
+    lifted, _ = lifted_right_foot(LiftGains())
+    assert lifted.number == 1
+    never, _ = lifted_right_foot(LiftGains(lateral=1.01))
+    assert never.number is None
+
+
+def test_a_lifted_foot_waits_for_the_torso() -> None:
+    """At its place it is put down when η is inside and the torso nearly upright."""
+    lifted, update = lifted_right_foot(LiftGains())
+    update([0.0, 0.11], [0.0, 0.0], tilt=0.5)
+    assert lifted.number == 1
+    update([0.0, 0.11], [0.0, 0.0], tilt=0.1)
+    assert lifted.number is None
+
+
+def test_a_foot_that_is_late_is_put_down_at_once() -> None:
+    """Where η has left the sole that carries towards it, nothing keeps it up."""
+    lifted, update = lifted_right_foot(LiftGains())
+    update([0.15, 0.02], [0.03, 0.0], tilt=0.8)
+    assert lifted.number is None

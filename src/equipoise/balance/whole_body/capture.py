@@ -11,10 +11,10 @@ rest. With ℓ = L / (m h ω), likewise turned, the DCM ξ = c + ċ / ω and η 
 
 η is where the DCM would be if the swing were stopped at once. No swing changes it at
 once, but while ℓ lasts it comes back faster, as if the soles were longer by ℓ. So
-soles do what they can, p = proj_P((1 + k) η - ℓ), and as η leaves the polygon P less a
-margin by the distance e, the upper body is swung with ℓ = b e, until η is inside
-again or the torso could not be stopped before it lies too low. The way of the swing is
-∫ ℓ dt = (e₀ + ω ∫ e dt) / ω: it is the shorter, the faster η comes back.
+soles do what they can, p = (1 + k) η - ℓ or the edge before it, and as η leaves the
+polygon P less a margin by the distance e, the upper body is swung with ℓ = b e, until η
+is inside again or the torso could not be stopped before it lies too low. The way of the
+swing is ∫ ℓ dt = (e₀ + ω ∫ e dt) / ω: it is the shorter, the faster η comes back.
 
 Where no step may help, the swing begins as soon as η is foreseen to leave P, and a foot
 that carries nothing is lifted. The torso comes back with an opposite ℓ, which moves η
@@ -108,7 +108,9 @@ class Capture:
         self.gains, self._height_rate = gains, height_rate
         soles = dynamics.robot.soles.values()
         self._width = min(float(min(sole.size)) for sole in soles)
-        self._changed = CaptureTasks(dynamics, feet, tasks, keep, gains)
+        self._with_steps = CaptureTasks(dynamics, feet, tasks, keep, gains)
+        self._without = CaptureTasks(dynamics, feet, tasks, keep, in_place)
+        self._changed = self._with_steps
         self._zmp_task = ZmpTask(gains.zmp_weight)
         self._swing = Swing(dynamics, tasks.torso, motion)
         self.lifted = LiftedFoot(feet)
@@ -166,6 +168,7 @@ class Capture:
             return wanted
         omega = omega_of(target)
         self.gains = gains = self._stepping if may_step else self._in_place
+        self._changed = self._with_steps if may_step else self._without
         planned = target.com[:2] + self.feet.shift[:2]
         off = known.dcm(omega) - planned
         margin = gains.margin * self._width
@@ -192,8 +195,9 @@ class Capture:
         self._hold_feet(known)
         if gains.lift is not None:
             tilt, _ = self._swing.tilt()
+            places = [self._places[foot.contact.frame] for foot in self.feet.feet]
             self.lifted.update(
-                gains.lift, known, corners, eta, over, tilt, may_begin=leaves
+                gains.lift, known, corners, places, eta, over, tilt, may_begin=leaves
             )
             self._swing.free_leg = self.lifted.number
         support = self.lifted.support(both, corners)
@@ -231,18 +235,19 @@ class Capture:
         braking = gains.tilt_braking * self.feet.rate**2
         spare = self._swing.spare(angle, rate, gains.most_tilt, braking)
         goal = gains.swing * spare * push.over
-        if gains.back > 0.0 and not goal.any():
+        if gains.back > 0.0 and not push.over.any():
             goal = self._swing_back(push)
         lever = gains.swing_rate * (goal - push.swing)
         longest = gains.lever * float(target.com[2] - target.zmp[2])
         lever = lever * min(1.0, longest / max(_length(lever), LEAST))
         task = self._zmp_task
-        task.point = np.array([*zmp, target.zmp[2] + self.feet.shift[2]])
+        ground = float(target.zmp[2] + self.feet.shift[2])
+        task.point = np.array([*zmp, ground])
         task.com_offset = known.com_offset
         task.weight = np.asarray(gains.zmp_weight * alert**4)
         task.root_weight = np.sqrt(task.weight)
         away = known.com[:2] + known.com_offset - zmp - lever  # of the CoM from r
-        farthest = gains.friction * float(known.com[2] - target.zmp[2])
+        farthest = gains.friction * max(float(known.com[2]) - ground, LEAST)
         away = away * min(1.0, farthest / max(_length(away), LEAST))
         asked = np.array(wanted)
         asked[:2] += alert * (omega**2 * away - wanted[:2])
@@ -306,6 +311,7 @@ class Capture:
         """End soon, as the plan moves."""
         self.alert -= self.period * omega * self.gains.release
         self.free, self._holds = 0.0, {}
+        self._let_down()
         if self.alert > 0.0:
             self._zmp_task.weight = self._zmp_task.root_weight = np.asarray(0.0)
             self._changed.set(self.alert, self.free)
@@ -316,11 +322,14 @@ class Capture:
         """End."""
         self.alert = self.free = 0.0
         self._places, self._holds = {}, {}
-        self._eta = None
-        self._eta_rate = np.zeros(2)
+        self._let_down()
+        self._changed.set(0.0, 0.0)
+
+    def _let_down(self) -> None:
+        """Lift no foot, and foresee nothing."""
+        self._eta, self._eta_rate = None, np.zeros(2)
         self.lifted.reset()
         self._swing.free_leg = None
-        self._changed.set(0.0, 0.0)
 
     def _hold_feet(self, known: Estimate) -> None:
         """Find how feet that should carry but have lifted go back to their places."""
@@ -332,8 +341,12 @@ class Capture:
             place = self._places.setdefault(contact.frame, here)
             touches, load = self.feet.felt(known, number)
             light = 1.0 - load / (gains.light * self.feet.weight)
-            if not foot.state.carries or light <= 0.0:
+            if not foot.state.carries or light <= 0.0 or number == self.lifted.number:
                 continue
+            if gains.lift is not None:
+                away = _length(here[:2, 3] - place[:2, 3])
+                if away > gains.lift.placed * self.feet.length:
+                    place = self._places[contact.frame] = here  # it landed elsewhere
             if not touches:
                 contact.most_force = gains.unfelt * self.feet.weight
             off = np.empty(6)

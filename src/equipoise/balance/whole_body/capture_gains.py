@@ -1,4 +1,4 @@
-"""Numbers of capturing a push without a step, with feet that may step and in place."""
+"""Gains of capturing a push, for a robot that may step and for one that may not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limbs that keep clear of each other while a robot recovers from a push.
+"""Arms that keep clear of the rest of the robot while it recovers from a push.
 
 A leg that steps out moves under the arm beside it, and arms that swing with an upper
 body come to the torso and to each other. The distance s of two solids, along the line
@@ -13,22 +13,19 @@ and where it would be below s₀ after the time τ, the joints of the arms are a
 legs and torso go where balance needs them, and arms give way. s₀ is less than the
 distance in the standing posture, so that arms that hang are left alone.
 
-Where contacts cannot be kept, limbs are thrown about to keep them as well as possible,
-whatever tasks ask for. Limits of joints hold even then: joints of a limb that gives way
-have stops as far away as s / Σ|Jᵢ|, at which they would have used up the distance
-together, and brake before these as before their own; of the distance to an arm, what
-the others take of it in the time τ is not counted. A leg that swings has such stops,
-too, before the other leg and the trunk. It has no task, which would draw its foot away
-from the foothold; and a leg that carries is left to balance.
+Where contacts cannot be kept, arms are thrown about to keep them as well as possible,
+whatever tasks ask for. Limits of joints hold even then: joints of an arm have stops as
+far away as s / Σ|Jᵢ|, at which they would have used up the distance together, and brake
+before these as before their own. While a leg swings, what others take of the distance
+in the time τ is not counted.
 
-Limbs keep clear for a while longer than a push is recovered from: between two steps
-that are changed there may be one that is not yet, and arms are not back at once.
+Arms keep clear for a while longer than a push is recovered from: between two steps that
+are changed there may be one that is not yet, and arms are not back at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,33 +39,29 @@ from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.swing import degrees_of
 from equipoise.balance.whole_body.tasks import Task
-from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.collision import collision_geometry
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 
 
 @dataclass(frozen=True)
 class ClearanceGains:
-    """Numbers of limbs that keep clear; L is the leg's length.
+    """Numbers of arms that keep clear; L is the leg's length.
 
     Attributes:
-        near: Distance at which solids are near an arm, over L.
-        near_leg: The same of legs, less than what is between footholds.
+        near: Distance at which solids are near, over L.
         standing: s₀ is at most this part of the distance in the standing posture.
         ahead: τ, how far distances are foreseen, times √(g / L).
-        rate: Rate at which limbs get clear, over √(g / L).
+        rate: Rate at which arms get clear, over √(g / L).
         weight: Weight of the distance [per (m/s²)²].
         unforeseen: Speed at which foreseen distances may shrink, over √(g L): solids
             that are far apart are looked at rarely.
         rarely: Longest time between two looks, times √(g / L).
         pairs: How many pairs of solids count at a time.
-        linger: For how long limbs keep clear after a push, times √(g / L).
+        linger: For how long arms keep clear after a push, times √(g / L).
     """
 
     near: float = 0.05
-    near_leg: float = 0.01
     standing: float = 0.8
     ahead: float = 0.3
     rate: float = 8.0
@@ -79,8 +72,8 @@ class ClearanceGains:
     linger: float = 4.0
 
 
-class LimbClearance(Task):
-    """Keeps arms clear of all else, and a swing leg of the other leg and the trunk.
+class ArmClearance(Task):
+    """Keeps arms clear of the torso, the legs and each other.
 
     Its rows are always as many; those of pairs that do not count are zero.
 
@@ -91,10 +84,10 @@ class LimbClearance(Task):
         gains: Its numbers.
 
     Attributes:
-        possible: Whether there are limbs with shapes that could touch something.
+        possible: Whether there are arms with shapes that could touch something.
     """
 
-    name = "limbs"
+    name = "arms"
 
     def __init__(
         self,
@@ -111,7 +104,7 @@ class LimbClearance(Task):
         self._unforeseen = gains.unforeseen * length * unit
         self._rarely, self._period = max(gains.rarely / unit / period, 1.0), period
         self._linger = gains.linger / unit
-        self._geometry, gaps = _limb_pairs(robot)
+        self._geometry, gaps = _arm_pairs(robot)
         self._data = pin.GeometryData(self._geometry)
         objects = self._geometry.geometryObjects
         bodies = [
@@ -124,23 +117,14 @@ class LimbClearance(Task):
         self._signs = np.zeros((count, robot.nv))
         for row, (first, second) in zip(self._signs, bodies, strict=True):
             row[:] = moved[second] - moved[first]
-        arms = np.zeros(robot.nv)
-        arms[BASE_DOF:][degrees_of(robot, "arm")] = 1.0
-        self._legs = np.zeros((2, robot.nv))
-        for leg, side in zip(self._legs, SIDES, strict=True):
-            joints = robot.legs[side].joints
-            leg[BASE_DOF:][[degree_of(robot, name) for name in joints]] = 1.0
-        of_arm = np.asarray((np.abs(self._signs) * arms).any(axis=1))
-        # which joints may give way, those of legs if they swing
-        self._giving = np.where(of_arm[:, None], arms, self._legs.sum(axis=0))
-        near = np.where(of_arm, gains.near, gains.near_leg)
-        self._wanted = np.minimum(near * length, gains.standing * gaps)
-        self._of_arm = of_arm
+        self._arms = np.zeros(robot.nv)
+        self._arms[BASE_DOF:][degrees_of(robot, "arm")] = 1.0
+        self._wanted = np.minimum(gains.near * length, gains.standing * gaps)
         self.reset()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies anew."""
-        return LimbClearance, self._made_of
+        return ArmClearance, self._made_of
 
     def reset(self) -> None:
         """Begin with nothing known of distances."""
@@ -148,9 +132,9 @@ class LimbClearance(Task):
         count = self.gains.pairs
         # not all at once
         self._due = np.arange(len(self._wanted)) % math.ceil(self._rarely)
-        self._jacobian = np.zeros((count, self._legs.shape[1]))
+        self._jacobian = np.zeros((count, len(self._arms)))
         self._goal, self.root_weight = np.zeros(count), np.zeros(count)
-        self._room = np.full((2, self._legs.shape[1] - BASE_DOF), np.inf)
+        self._room = np.full((2, len(self._arms) - BASE_DOF), np.inf)
 
     def error(self, dynamics: Dynamics) -> Array:
         """Return zero: what is asked for is an acceleration."""
@@ -166,11 +150,11 @@ class LimbClearance(Task):
 
     @property
     def lingers(self) -> bool:
-        """Whether a push is over, and limbs still keep clear."""
+        """Whether a push is over, and arms still keep clear."""
         return 0.0 < self._time_left < self._linger
 
     def needed(self, *, recovers: bool) -> bool:
-        """Return whether limbs keep clear in this tick.
+        """Return whether arms keep clear in this tick.
 
         Args:
             recovers: Whether a push is recovered from.
@@ -180,12 +164,12 @@ class LimbClearance(Task):
         self._time_left = self._linger if recovers else self._time_left - self._period
         return self._time_left > 0.0
 
-    def update(self, dynamics: Dynamics, swinging: Sequence[int] = ()) -> None:
-        """Find distances, and what limbs do about them.
+    def update(self, dynamics: Dynamics, *, leg_swings: bool = False) -> None:
+        """Find distances, and what arms do about them.
 
         Args:
             dynamics: Dynamics of the robot, up to date.
-            swinging: Which legs swing: 0 the left, 1 the right.
+            leg_swings: Whether a leg swings.
         """
         self._jacobian[:], self._goal[:], self.root_weight[:] = 0.0, 0.0, 0.0
         self._room[:] = np.inf
@@ -196,28 +180,27 @@ class LimbClearance(Task):
         distance, wrenches = self._measure(dynamics, due)
         rows = wrenches.dot(dynamics.data.J)
         rows *= self._signs[due]
-        resting = [leg for leg in (0, 1) if leg not in swinging]
-        giving = rows * self._giving[due] * (1.0 - self._legs[resting].sum(axis=0))
+        own = rows * self._arms
         speed, wanted = rows.dot(dynamics.v), self._wanted[due]
         nearer = np.maximum(-speed, 0.0)
         short = wanted - distance + self._ahead * nearer  # as foreseen
         ticks = -short / (self._period * (nearer + self._unforeseen))
         ticks = np.minimum(np.maximum(ticks, 1.0), self._rarely)
         self._due[due] = self._tick + ticks.astype(np.int64)
-        chosen = np.flatnonzero((short > 0.0) & giving.any(axis=1))
+        chosen = np.flatnonzero(short > 0.0)
         if len(chosen) == 0:
             return
         left = distance
-        if swinging:  # when a leg has come as foreseen
-            others = np.minimum((rows - giving).dot(dynamics.v), 0.0)
-            left = distance + self._ahead * others * self._of_arm[due]
-        self._stop_before(giving[chosen], left[chosen])
-        chosen = chosen[self._of_arm[due[chosen]]]
+        if leg_swings:  # when it has come as foreseen
+            left = distance + self._ahead * np.minimum(
+                (rows - own).dot(dynamics.v), 0.0
+            )
+        self._stop_before(own[chosen], left[chosen])
         # in metres: where solids are near each other standing, little is all of s₀
         chosen = chosen[np.argsort(-short[chosen])[: self.gains.pairs]]
         counts = np.minimum(short[chosen] / wanted[chosen], 1.0)
         number, rate = len(chosen), self._rate
-        self._jacobian[:number] = giving[chosen]
+        self._jacobian[:number] = own[chosen]
         goal = rate**2 * (wanted - distance) - 2.0 * rate * speed
         self._goal[:number] = goal[chosen]
         self.root_weight[:number] = np.sqrt(self.gains.weight * counts)
@@ -270,26 +253,26 @@ class LimbClearance(Task):
         return measured[:, 0], measured[:, 1:]
 
 
-def _limb_pairs(robot: Robot) -> tuple[pin.GeometryModel, Array]:
-    """Return pairs of which one is a limb's, that could touch and do not standing.
+def _arm_pairs(robot: Robot) -> tuple[pin.GeometryModel, Array]:
+    """Return pairs of which one is an arm's, that could touch and do not standing.
 
     With them come their distances in the standing posture [m].
     """
-    limbs = [arm.subtree_joints for arm in robot.arms.values()]
-    limbs += [robot.legs[side].joints for side in SIDES]
-    limb_of = {
+    arm_of = {
         int(robot.joint_id(name)): number
-        for number, names in enumerate(limbs)
-        for name in names
+        for number, arm in enumerate(robot.arms.values())
+        for name in arm.subtree_joints
     }
+    if not arm_of:
+        return pin.GeometryModel(), np.zeros(0)
     geometry, _ = collision_geometry(robot)
     parents, pairs = robot.model.parents, []
     objects = list(geometry.geometryObjects)
     for second, other in enumerate(objects):
         for first, one in enumerate(objects[:second]):
             bodies = sorted((int(one.parentJoint), int(other.parentJoint)))
-            of = [limb_of.get(body) for body in bodies]
-            if of[0] != of[1] and parents[bodies[1]] != bodies[0]:
+            arms = [arm_of.get(body) for body in bodies]
+            if arms[0] != arms[1] and parents[bodies[1]] != bodies[0]:
                 geometry.addCollisionPair(pin.CollisionPair(first, second))
                 pairs.append((first, second))
     data = pin.GeometryData(geometry)

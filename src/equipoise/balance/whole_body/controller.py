@@ -27,7 +27,7 @@ from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.capture import Capture
 from equipoise.balance.whole_body.capture_gains import CaptureGains, gains_in_place
 from equipoise.balance.whole_body.capture_tasks import BalanceTasks
-from equipoise.balance.whole_body.clearance import ClearanceGains, LimbClearance
+from equipoise.balance.whole_body.clearance import ArmClearance, ClearanceGains
 from equipoise.balance.whole_body.compiled import CompiledProblem
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet, FootGains
@@ -90,7 +90,7 @@ class WholeBodyGains:
         foot: Numbers of the feet.
         capture: Numbers of capturing pushes, if the robot may step.
         capture_in_place: The same if it may not.
-        clearance: Numbers of limbs that keep clear.
+        clearance: Numbers of arms that keep clear.
     """
 
     dcm: float = 1.1
@@ -183,9 +183,7 @@ class WholeBodyController(Controller[State]):
             gains.capture,
             gains.capture_in_place,
         )
-        self._clearance = LimbClearance(
-            robot, self.feet.length, period, gains.clearance
-        )
+        self._clearance = ArmClearance(robot, self.feet.length, period, gains.clearance)
         change = gains.off_plan * rate * period
         back = gains.posture * rate
         self._friction = FrictionCompensation(robot, joints, change, back)
@@ -248,7 +246,7 @@ class WholeBodyController(Controller[State]):
             jacobian = dynamics.jacobian(dynamics.frame(frame))
             dynamics.bias_force -= force @ jacobian[:3]
         self._set_tasks(known, target)
-        clear = self._clear_limbs()
+        clear = self._clear_arms()
         velocity = known.v[BASE_DOF:]
         limits = RangeLimits(
             gains.torque * self.joints.torque,
@@ -295,7 +293,7 @@ class WholeBodyController(Controller[State]):
         """Return where joints may be and how fast, also while a push is recovered from.
 
         Args:
-            clear: Whether limbs keep clear.
+            clear: Whether arms keep clear.
         """
         motion = self.joints.motion
         if self.capture.alert > 0.0:
@@ -306,14 +304,13 @@ class WholeBodyController(Controller[State]):
             motion = self._clearance.stops(motion, self.dynamics.joint_positions)
         return motion
 
-    def _clear_limbs(self) -> tuple[Task, ...]:
-        """Return the task of limbs that keep clear, while a push is recovered from."""
+    def _clear_arms(self) -> tuple[Task, ...]:
+        """Return the task of arms that keep clear, while a push is recovered from."""
         recovers = self.capture.alert > 0.0 or self.feet.hasty
         if not self._clearance.needed(recovers=recovers):
             return ()
-        feet = self.feet.feet
-        swinging = [leg for leg, foot in enumerate(feet) if not foot.state.carries]
-        self._clearance.update(self.dynamics, swinging)
+        swings = any(not foot.state.carries for foot in self.feet.feet)
+        self._clearance.update(self.dynamics, leg_swings=swings)
         return (self._clearance,)
 
     def _prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""A foot that carries nothing is lifted while a push to the side is captured.
+"""A foot that carries little is lifted while a push to the side is captured.
 
 A push to the side puts all of the weight on one foot. As long as the other stays flat
 on the ground, the pelvis cannot roll: its leg comes to a stop of its hip, or to a
@@ -29,13 +29,14 @@ INNER = 0.5
 
 @dataclass(frozen=True)
 class LiftGains:
-    """Numbers of a foot that is lifted.
+    """Gains of a foot that is lifted.
 
     Lengths are over the leg's length L, rates over √(g / L), speeds over √(g L).
 
     Attributes:
         load: A foot that carries less than this is lifted, over the weight.
-        sideways: Least part of what η is beyond the soles that is to the side.
+        lateral: Least cosine between what η is beyond the soles and the line between
+            the feet.
         over_sole: How far across the other sole η must be: 0 at its inner edge, 1 at
             its outer one.
         off_sole: Where η has come back to when the foot is put down wherever it is.
@@ -43,16 +44,16 @@ class LiftGains:
         lifting: Speed at which it goes there.
         lowering: Speed at which it is put down.
         free_weight: Weight of its place while it is free [per (m/s²)²].
-        near: Distance from its place from which it weighs more.
+        near: Distance from its place above which it weighs more.
         far: Distance at which it weighs a thousand times as much.
         back_weight: Its weight while it comes back with the torso [per (m/s²)²].
         back_rate: Rate at which it comes back.
         settled: Angle of the torso below which it is brought to its place [rad].
-        placed: Distance from its place from which it is put down.
+        placed: Distance from its place below which it is put down.
     """
 
     load: float = 0.15
-    sideways: float = 0.85
+    lateral: float = 0.85
     over_sole: float = 0.5
     off_sole: float = 0.1
     height: float = 0.03
@@ -119,6 +120,7 @@ class LiftedFoot:
         gains: LiftGains,
         known: Estimate,
         corners: list[Array],
+        places: list[Array],
         eta: Array,
         over: Array,
         tilt: float,
@@ -128,9 +130,10 @@ class LiftedFoot:
         """Lift a foot, set its task, or put it down, from the next tick on.
 
         Args:
-            gains: Numbers of it.
+            gains: Gains of the lifted foot.
             known: What is known.
             corners: Of both soles where they stand or stood [m], shape (k, 2) each.
+            places: Poses of both soles where they stood, shape (4, 4) each.
             eta: η of :mod:`~equipoise.balance.whole_body.capture` [m], shape (2,).
             over: By how much η should be farther inside the soles, or will be [m].
             tilt: Angle of the torso from where it is wanted [rad].
@@ -141,14 +144,12 @@ class LiftedFoot:
                 self._begin(gains, known, corners, eta, over)
             return
         light, feet = self.number, self.feet
-        here, rotation = feet.measured_sole(known, light)
-        middle = feet.feet[light].contact.points_in_frame.mean(axis=0)
-        off = here[:2] + (rotation @ middle)[:2] - corners[light].mean(axis=0)
-        distance = _length(off) / feet.length
+        here, _ = feet.measured_sole(known, light)
+        distance = _length(here[:2] - places[light][:2, 3]) / feet.length
         late = _part_across(eta, corners[1 - light], corners[light]) < gains.off_sole
-        away = bool(over.any())
-        settled = not away and (late or tilt < gains.settled)
-        down = settled and (late or distance < gains.placed)
+        away = not late and bool(over.any())
+        settled = late or (not away and tilt < gains.settled)
+        down = late or (settled and distance < gains.placed)
         speed = -gains.lowering if down else gains.lifting
         step = feet.period * feet.rate * speed
         self._height = min(max(self._height + step, 0.0), gains.height)
@@ -161,7 +162,7 @@ class LiftedFoot:
         if not away:
             placing = feet.gains.swing_weight if settled else gains.back_weight
             weight = max(weight, placing)
-        self._set_task(gains, weight)
+        self._set_task(gains, weight, places[light])
 
     def _begin(
         self,
@@ -173,8 +174,8 @@ class LiftedFoot:
     ) -> None:
         """Lift a foot if one may be."""
         across = corners[0].mean(axis=0) - corners[1].mean(axis=0)
-        to_side = abs(float(over @ across)) / (_length(over) * _length(across))
-        if to_side < gains.sideways:
+        least = gains.lateral * _length(over) * _length(across)
+        if abs(float(over @ across)) < least:
             return
         for light in (0, 1):
             _, load = self.feet.felt(known, light)
@@ -183,7 +184,7 @@ class LiftedFoot:
                 self.number, self._height = light, 0.0
                 self._weight = gains.free_weight
 
-    def _set_task(self, gains: LiftGains, weight: float) -> None:
+    def _set_task(self, gains: LiftGains, weight: float, place: Array) -> None:
         """Set the task of the foot that is lifted, its weight changing gradually."""
         assert self.number is not None
         feet, foot = self.feet, self.feet.feet[self.number]
@@ -195,6 +196,7 @@ class LiftedFoot:
         rate, task = gains.back_rate * feet.rate, foot.task
         task.root_weight = np.sqrt(self._weight)
         task.stiffness, task.damping = rate**2, 2.0 * rate
+        task.pose = np.array(place)
         task.pose[2, 3] += self._height * feet.length
 
 

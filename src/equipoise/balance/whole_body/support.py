@@ -56,7 +56,9 @@ class Support:
         return np.asarray(off * (1.0 + margin / max(float(np.sqrt(off @ off)), 1e-9)))
 
     def excess_along(self, start: Array, point: Array, margin: float) -> Array:
-        """Return how far a point is beyond the edge, along the way to it [m].
+        """Return by how much a point should be farther back on its way [m], shape (2,).
+
+        It is zero with that margin or more.
 
         Args:
             start: Where the way begins, inside [m], shape (2,).
@@ -82,7 +84,7 @@ class Support:
         return support_of(np.concatenate((before, after)))
 
     def room(self, point: Array, way: Array) -> float:
-        """Return how far a point is from the edge along a way [m]; 0 beyond it.
+        """Return how far ahead the edge is [m]; 0 beyond an edge that is ahead.
 
         Args:
             point: The point [m], shape (2,).
