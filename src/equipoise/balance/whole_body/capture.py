@@ -343,14 +343,12 @@ class Capture:
             light = 1.0 - load / (gains.light * self.feet.weight)
             if not foot.state.carries or light <= 0.0 or number == self.lifted.number:
                 continue
-            if gains.lift is not None:
-                away = _length(here[:2, 3] - place[:2, 3])
-                if away > gains.lift.placed * self.feet.length:
-                    place = self._places[contact.frame] = here  # it landed elsewhere
             if not touches:
                 contact.most_force = gains.unfelt * self.feet.weight
             off = np.empty(6)
             off[:3] = pose.rotation.T @ (place[:3, 3] - pose.translation)
+            farthest = gains.drag * self.feet.length
+            off[:3] *= min(1.0, farthest / max(_length(off[:3]), LEAST))
             off[3:] = pin.log3(pose.rotation.T @ place[:3, :3])
             rate = gains.hold * self.feet.rate * min(light, 1.0)
             contact.damping = max(contact.damping, 2.0 * rate)

@@ -47,6 +47,7 @@ class CaptureGains:
         unfelt: What a foot that is not felt on the ground may carry, over the weight.
         light: A foot that carries less than this is held at its place, over the weight.
         hold: Rate at which it is.
+        drag: From how far away it is drawn there at most, over the leg's length.
         lift: Numbers of a foot that is lifted instead; None if none is.
         speed: Part of the speed limits that is used.
         zmp_weight: Weight of the ZMP [per m²].
@@ -88,6 +89,7 @@ class CaptureGains:
     unfelt: float = 0.2
     light: float = 0.3
     hold: float = 8.0
+    drag: float = math.inf
     lift: LiftGains | None = None
     speed: float = 0.9
     zmp_weight: float = 1e7
@@ -112,11 +114,12 @@ def gains_in_place() -> CaptureGains:
         dcm=6.0,
         margin=0.2,
         along_push=True,
-        foresight=0.3,
-        corner=0.5,
+        foresight=0.1,
+        corner=0.3,
         lever=0.6,
         friction=0.5,
         back=0.5,
         tilt_braking=2.5,
+        drag=0.03,
         lift=LiftGains(),
     )

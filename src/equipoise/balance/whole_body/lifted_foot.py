@@ -65,7 +65,7 @@ class LiftGains:
     back_weight: float = 0.1
     back_rate: float = 3.0
     settled: float = 0.3
-    placed: float = 0.015
+    placed: float = 0.007
 
 
 class LiftedFoot:
