@@ -17,7 +17,7 @@ is inside again or the torso could not be stopped before it lies too low. The wa
 swing is ∫ ℓ dt = (e₀ + ω ∫ e dt) / ω: it is the shorter, the faster η comes back.
 
 Where no step may help, the swing begins as soon as η is foreseen to leave P, and a foot
-that carries nothing is lifted. The torso comes back with an opposite ℓ, which moves η
+that carries little is lifted. The torso comes back with an opposite ℓ, which moves η
 outwards; as long as |ℓ| is less than the distance of η from the edge, p can bear it.
 
 All of this sets in as η goes from the plan's DCM towards the edge of the soles, and
@@ -26,7 +26,6 @@ ends slowly; before, and in a walk, tasks and contacts are what they are without
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,7 +45,7 @@ from equipoise.balance.whole_body.lifted_foot import LiftedFoot
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import Contact
 from equipoise.balance.whole_body.step_targets import omega_of
-from equipoise.balance.whole_body.support import Support, support_of
+from equipoise.balance.whole_body.support import Support, length_of, support_of
 from equipoise.balance.whole_body.swing import LEAST, Swing
 from equipoise.balance.whole_body.tasks import Task
 from equipoise.balance.whole_body.zmp_task import ZmpTask
@@ -190,7 +189,7 @@ class Capture:
         if gains.foresight > 0.0:
             soon = self._over(both, planned, self._foreseen(eta, omega), margin)
             over = soon if float(soon @ soon) > float(over @ over) else over
-        self.free = min(_length(over) / margin, 1.0)
+        self.free = min(length_of(over) / margin, 1.0)
         self._changed.set(self.alert, self.free)
         self._hold_feet(known)
         if gains.lift is not None:
@@ -239,7 +238,7 @@ class Capture:
             goal = self._swing_back(push)
         lever = gains.swing_rate * (goal - push.swing)
         longest = gains.lever * float(target.com[2] - target.zmp[2])
-        lever = lever * min(1.0, longest / max(_length(lever), LEAST))
+        lever = lever * min(1.0, longest / max(length_of(lever), LEAST))
         task = self._zmp_task
         ground = float(target.zmp[2] + self.feet.shift[2])
         task.point = np.array([*zmp, ground])
@@ -248,7 +247,7 @@ class Capture:
         task.root_weight = np.sqrt(task.weight)
         away = known.com[:2] + known.com_offset - zmp - lever  # of the CoM from r
         farthest = gains.friction * max(float(known.com[2]) - ground, LEAST)
-        away = away * min(1.0, farthest / max(_length(away), LEAST))
+        away = away * min(1.0, farthest / max(length_of(away), LEAST))
         asked = np.array(wanted)
         asked[:2] += alert * (omega**2 * away - wanted[:2])
         z = self._height_rate
@@ -270,7 +269,7 @@ class Capture:
     def _swing_back(self, push: _Push) -> Array:
         """Return ℓ [m] with which the torso comes back, and η stays inside."""
         back = self._swing.way_back()
-        angle = _length(back)
+        angle = length_of(back)
         way = back / max(angle, LEAST)
         room = push.support.room(push.eta, -way)
         part = min(angle / self.gains.upright, 1.0)
@@ -348,7 +347,7 @@ class Capture:
             off = np.empty(6)
             off[:3] = pose.rotation.T @ (place[:3, 3] - pose.translation)
             farthest = gains.drag * self.feet.length
-            off[:3] *= min(1.0, farthest / max(_length(off[:3]), LEAST))
+            off[:3] *= min(1.0, farthest / max(length_of(off[:3]), LEAST))
             off[3:] = pin.log3(pose.rotation.T @ place[:3, :3])
             rate = gains.hold * self.feet.rate * min(light, 1.0)
             contact.damping = max(contact.damping, 2.0 * rate)
@@ -368,7 +367,3 @@ class Capture:
             points = sizes[-1] @ place[:3, :3].T
             corners.append(points[:, :2] + place[:2, 3])
         return corners
-
-
-def _length(vector: Array) -> float:
-    return math.sqrt(float(vector @ vector))

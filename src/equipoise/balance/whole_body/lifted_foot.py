@@ -9,7 +9,6 @@ does, and is put down; meanwhile η is kept over the sole that carries alone.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.whole_body.feet import Feet
-from equipoise.balance.whole_body.support import Support, support_of
+from equipoise.balance.whole_body.support import Support, length_of, support_of
 from equipoise.control.signals import Target
 from equipoise.kinematics.leg_freedom import SIDES
 
@@ -145,7 +144,7 @@ class LiftedFoot:
             return
         light, feet = self.number, self.feet
         here, _ = feet.measured_sole(known, light)
-        distance = _length(here[:2] - places[light][:2, 3]) / feet.length
+        distance = length_of(here[:2] - places[light][:2, 3]) / feet.length
         late = _part_across(eta, corners[1 - light], corners[light]) < gains.off_sole
         away = not late and bool(over.any())
         settled = late or (not away and tilt < gains.settled)
@@ -174,7 +173,7 @@ class LiftedFoot:
     ) -> None:
         """Lift a foot if one may be."""
         across = corners[0].mean(axis=0) - corners[1].mean(axis=0)
-        least = gains.lateral * _length(over) * _length(across)
+        least = gains.lateral * length_of(over) * length_of(across)
         if abs(float(over @ across)) < least:
             return
         for light in (0, 1):
@@ -206,7 +205,3 @@ def _part_across(point: Array, sole: Array, other: Array) -> float:
     places = sole @ outwards
     low, high = float(places.min()), float(places.max())
     return (float(point @ outwards) - low) / max(high - low, 1e-9)
-
-
-def _length(vector: Array) -> float:
-    return math.sqrt(float(vector @ vector))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,9 +66,7 @@ class Support:
             point: The point [m], shape (2,).
             margin: How far from the edge it should be [m].
         """
-        least = 0.1 * margin
-        room = np.maximum(-self._beyond(start) - margin, least)
-        gone = float(((self.outwards * (point - start)).sum(axis=1) / room).max())
+        gone = self.part_of_way(start, point, 0.1 * margin, margin)
         return np.asarray((point - start) * max(1.0 - 1.0 / max(gone, 1e-9), 0.0))
 
     def with_cut_corners(self, length: float) -> Support:
@@ -96,21 +95,29 @@ class Support:
             return 0.0
         return max(float((-self._beyond(point)[ahead] / towards[ahead]).min()), 0.0)
 
-    def part_of_way(self, start: Array, point: Array, least: float) -> float:
+    def part_of_way(
+        self, start: Array, point: Array, least: float, margin: float = 0.0
+    ) -> float:
         """Return which part of the way to the edge a point has gone; 1 at the edge.
 
         Args:
             start: Where the way begins [m], shape (2,).
             point: The point [m], shape (2,).
             least: How long the way to an edge is at least [m].
+            margin: How far inside the edge the way ends [m].
         """
-        room = np.maximum(-self._beyond(start), least)
+        room = np.maximum(-self._beyond(start) - margin, least)
         gone = (self.outwards * (point - start)).sum(axis=1)
         return float((gone / room).max())
 
     def _beyond(self, point: Array) -> Array:
         """Return how far a point is beyond each edge [m], shape (k,)."""
         return np.asarray(((point - self.corners) * self.outwards).sum(axis=1))
+
+
+def length_of(vector: Array) -> float:
+    """Return the length of a short vector, faster than NumPy does."""
+    return math.sqrt(float(vector @ vector))
 
 
 def support_of(points: Array) -> Support:
