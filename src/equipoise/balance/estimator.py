@@ -80,8 +80,9 @@ class Estimate(State):
 
     def dcm(self, omega: float) -> Array:
         """Return the divergent component of motion of the true CoM [m], shape (2,)."""
-        where = self.com[:2] + self.com_offset
-        return np.asarray(where + self.com_velocity[:2] / omega)
+        (x, y, _), (fast_x, fast_y, _) = self.com.tolist(), self.com_velocity.tolist()
+        off_x, off_y = self.com_offset.tolist()
+        return np.array((x + off_x + fast_x / omega, y + off_y + fast_y / omega))
 
 
 @dataclass(frozen=True, eq=False)

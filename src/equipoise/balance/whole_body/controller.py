@@ -152,7 +152,7 @@ class WholeBodyController(Controller[State]):
     ) -> None:
         self.robot, self.period, self.solver = robot, period, solver
         self.gains = gains = gains or WholeBodyGains()
-        self.joints = joints
+        self.joints, self._torque_limit = joints, gains.torque * joints.torque
         self.dynamics = Dynamics(robot, joints.rotor_inertia)
         self.feet = Feet(self.dynamics, period, gains.foot)
         self._handover = Handover(period, 0.25 * gains.foot.unloading)
@@ -249,7 +249,7 @@ class WholeBodyController(Controller[State]):
         clear = self._clear_arms()
         velocity = known.v[BASE_DOF:]
         limits = RangeLimits(
-            gains.torque * self.joints.torque,
+            self._torque_limit,
             self._joint_range(clear=bool(clear)),
             dynamics.joint_positions,
             velocity,
@@ -354,14 +354,21 @@ class WholeBodyController(Controller[State]):
         assert com is not None
         assert velocity is not None
         assert acceleration is not None
-        omega = omega_of(target)
-        error = com + shift - known.com
-        error[:2] -= known.com_offset
-        slower = velocity - known.com_velocity
-        k, vertical = self.gains.dcm, self.gains.height * self.feet.rate
-        stiffness = np.array([k * omega**2, k * omega**2, vertical**2])
-        damping = np.array([(1.0 + k) * omega, (1.0 + k) * omega, 2.0 * vertical])
-        return np.asarray(acceleration + damping * slower + stiffness * error)
+        omega, k = omega_of(target), self.gains.dcm
+        stiffness, damping = k * omega**2, (1.0 + k) * omega
+        rate = self.gains.height * self.feet.rate
+        # in plain numbers: vectors of three would take three times as long
+        (x, y, z), (shift_x, shift_y, shift_z) = com.tolist(), shift.tolist()
+        is_x, is_y, is_z = known.com.tolist()
+        off_x, off_y = known.com_offset.tolist()
+        fast = velocity.tolist()
+        is_fast = known.com_velocity.tolist()
+        back = (
+            damping * (fast[0] - is_fast[0]) + stiffness * (x + shift_x - is_x - off_x),
+            damping * (fast[1] - is_fast[1]) + stiffness * (y + shift_y - is_y - off_y),
+            2.0 * rate * (fast[2] - is_fast[2]) + rate**2 * (z + shift_z - is_z),
+        )
+        return np.asarray(acceleration + np.array(back))
 
     def _joint_acceleration(self, target: Target) -> Array:
         """Return the accelerations of the targets of joints that follow closely."""
@@ -387,8 +394,9 @@ class WholeBodyController(Controller[State]):
         more = (float(known.mass_ratio) - 1.0) * mass
         weight, down = STANDARD_GRAVITY * (mass + more), -STANDARD_GRAVITY * more
         x, y = known.com_offset.tolist()
-        lever = dynamics.com - dynamics.pose(self._torso).translation
-        along, across, _ = lever.tolist()
-        about_x, about_y = across * down - y * weight, x * weight - along * down
+        com_x, com_y, _ = dynamics.com.tolist()
+        torso_x, torso_y, _ = dynamics.pose(self._torso).translation.tolist()
+        about_x = (com_y - torso_y) * down - y * weight
+        about_y = x * weight - (com_x - torso_x) * down
         wrench = np.array((0.0, 0.0, down, about_x, about_y, 0.0))
         dynamics.bias_force -= wrench.dot(dynamics.jacobian(self._torso))

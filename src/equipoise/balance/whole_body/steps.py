@@ -226,8 +226,10 @@ class RecoverySteps:
     def _off(self, known: Estimate, target: Target, least: float) -> bool:
         """Return whether the DCM is farther off than a fraction of the leg."""
         assert target.dcm is not None
-        error = known.dcm(omega_of(target)) - target.dcm[:2] - self.feet.shift[:2]
-        return math.hypot(*error) > least * self.feet.length
+        (x, y), shift = known.dcm(omega_of(target)).tolist(), self.feet.shift.tolist()
+        wanted_x, wanted_y = target.dcm.tolist()[:2]
+        off = math.hypot(x - wanted_x - shift[0], y - wanted_y - shift[1])
+        return off > least * self.feet.length
 
     def _begin(self, known: Estimate, target: Target, now: float) -> RunningPlan:
         """Begin to step from standing, with the foot that helps more."""
