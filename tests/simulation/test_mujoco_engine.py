@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -7,15 +8,19 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from simulation.blocks import assemble, drives, idle, solid
 
 import equipoise as eq
-from equipoise.arrays import Array
+from equipoise.arrays import Array, frozen_array
 from equipoise.control.signals import Command
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kinematics.support import polygon_margin
 from equipoise.kinematics.terrain import Flat, HeightField, Slope, Stairs, Terrain
+from equipoise.robot.description import Joint, Link
 from equipoise.robot.joint_coordinates import joint_positions
+from equipoise.rotations import transform
 from equipoise.simulation.actuation import Actuation, actuation_of
+from equipoise.simulation.contacts import Material, contact_point
 from equipoise.simulation.engine import DivergedError
 from equipoise.simulation.mujoco_engine import MujocoEngine
 from equipoise.simulation.mujoco_model import compile_world
@@ -220,6 +225,52 @@ def test_disturbance_moves_joints(humanoid: eq.Robot) -> None:
     trace = MujocoEngine(world, DT).advance(hold(humanoid, 0.01))
     assert trace.v[-1, -1] > 0.01
     assert not trace.torque.any()
+
+
+def test_foot_sticks_under_a_trunk_that_turns() -> None:
+    """A foot well within its friction cone hardly moves while a trunk turns on it.
+
+    MuJoCo leaves out J̇ v, the centripetal acceleration ω² r here: were it all
+    horizontal, a point that is stopped in one step would creep at ω² r dt.
+    """
+    length, spin, seconds = 0.5, 3.0, 0.15
+    half = np.array([0.15, 0.1, 0.02])
+    ankle = Joint(
+        name="ankle",
+        kind="revolute",
+        parent="base",
+        child="foot",
+        transform_joint_to_parent=transform(np.eye(3), np.array([0.0, 0.0, -length])),
+        axis=frozen_array([0.0, 1.0, 0.0]),
+    )
+    robot = assemble(
+        [Link("base", solid(10.0)), Link("foot", solid(1.0, half))], [ankle]
+    )
+    points = [
+        contact_point(robot, "foot", half * sign)
+        for sign in itertools.product((-1.0, 1.0), (-1.0, 1.0), (-1.0,))
+    ]
+    material = Material(2e5, 2e3)
+    world = make_world(
+        robot, contacts=tuple(points), material=material, actuation=drives(robot)
+    )
+    q, v = np.array(robot.standing), np.zeros(robot.nv)
+    q[2] = length + half[2]
+    v[0], v[4], v[6] = spin * length, spin, -spin
+    engine = MujocoEngine(world, DT)
+    engine.reset(q, v)
+    trace = engine.advance(idle(robot, round(seconds / DT)))
+    force = trace.contact_force.sum(axis=1)
+    assert (np.hypot(*force.T[:2]) < 0.5 * force[:, 2]).all()
+    foot = [np.array(joint_pose(robot, row, "ankle").translation) for row in trace.q]
+    slipped = np.hypot(*(foot[-1] - foot[0])[:2])
+    assert slipped < spin**2 * length * DT * seconds
+
+
+def joint_pose(robot: eq.Robot, q: Array, joint: str) -> pin.SE3:
+    """Return the pose of a joint's link."""
+    pin.forwardKinematics(robot.model, robot.data, q)
+    return robot.data.oMi[robot.model.getJointId(joint)]
 
 
 def test_box_slides_and_stops(

@@ -41,12 +41,16 @@ from equipoise.simulation.world import World
 BASE = 1  # Pinocchio's index of the joint that floats
 # Impedance of contacts: mjMINIMP, the least that MuJoCo allows.
 IMPEDANCE = 1e-4
-# MuJoCo's friction has no spring: a point within its cone stops at this rate [1/s],
-# and creeps by force / (FRICTION_RATIO · STICKING_RATE · dt · damping), all but still.
-# Its cone also lifts what slides, the more the faster it stops: at this rate a box that
-# slides at 2 m/s hops by less than half a millimetre.
-STICKING_RATE = 100.0
+# MuJoCo's friction has no spring: a point within its cone is slowed down at a rate, and
+# creeps by force / (FRICTION_RATIO · rate · dt · damping), all but still. But it also
+# creeps at J̇ v / rate: MuJoCo does not count how Jacobians change, which is ω² r for a
+# foot under a trunk that turns. So points of the robot are stopped in so many steps.
+STICKING_STEPS = 1.0
 FRICTION_RATIO = 1e4
+# Its cone also lifts what slides, the more the faster it is stopped. Boxes slide and do
+# not turn: at this rate [1/s] one that slides at 2 m/s hops by less than half a
+# millimetre.
+BOX_STICKING_RATE = 100.0
 # Joint stops and joint friction.
 HARD_IMPEDANCE = 0.999
 HARD_STEPS = 2.0
@@ -126,7 +130,12 @@ def compile_world(world: World, dt: float) -> MujocoWorld:
         if box.material is not None
     }
     springs = {}
-    for one, other in (*itertools.product(points, (*fixed, *boxes)), *loose):
+    rate = 1.0 / (STICKING_STEPS * dt)
+    touching = [
+        *((*pair, rate) for pair in itertools.product(points, (*fixed, *boxes))),
+        *((*pair, BOX_STICKING_RATE) for pair in loose),
+    ]
+    for one, other, sticking_rate in touching:
         material = own.get(one.name, own.get(other.name, world.material))
         springs[frozenset((one.name, other.name))] = material
         friction = material.static_friction
@@ -136,7 +145,7 @@ def compile_world(world: World, dt: float) -> MujocoWorld:
             condim=3,
             friction=[friction, friction, 0.0, 0.0, 0.0],
             solimp=[IMPEDANCE, IMPEDANCE, 1e-3, 0.5, 2.0],
-            solreffriction=[-1.0, -STICKING_RATE * IMPEDANCE],
+            solreffriction=[-1.0, -sticking_rate * IMPEDANCE],
         )
     try:
         with quiet_mujoco(mujoco):

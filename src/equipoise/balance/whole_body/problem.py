@@ -19,7 +19,7 @@ from equipoise.balance.whole_body.limits import JointRange
 
 # Costs of accelerations [per (rad/s²)²], and of forces as fractions of the weight.
 ACCELERATION_COST = 1e-6
-FORCE_COST = 1e-3
+FORCE_COST = 0.1
 UNLIMITED = 1e20
 
 
