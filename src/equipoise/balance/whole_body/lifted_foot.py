@@ -52,8 +52,8 @@ class LiftGains:
     """
 
     load: float = 0.15
-    lateral: float = 0.6
-    over_sole: float = 0.0
+    lateral: float = 0.85
+    over_sole: float = 0.5
     off_sole: float = 0.1
     height: float = 0.03
     lifting: float = 0.1
