@@ -161,7 +161,7 @@ class Capture:
         """
         assert target.com is not None
         assert target.com_velocity is not None
-        if target.support != "both" or target.com_velocity.any():
+        if target.support != "both" or any(target.com_velocity.tolist()):
             if self.alert > 0.0:
                 self._release(omega_of(target))
             return wanted

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.arrays import Array
+from equipoise.arrays import Array, frozen_array
 from equipoise.balance.estimator import Estimate
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.capture import Capture
@@ -170,6 +170,7 @@ class WholeBodyController(Controller[State]):
         weights = np.full(len(joints.torque), gains.posture_weight)
         weights[[degree_of(robot, name) for name in loose]] = gains.loose_weight
         self._follow = [degree_of(robot, name) for name in follow]
+        self._no_acceleration = frozen_array(np.zeros(len(joints.torque)))
         weights[self._follow] = gains.follow_weight
         self.posture_task = PostureTask(weights, (gains.posture * rate) ** 2)
         self.capture = Capture(
@@ -373,10 +374,11 @@ class WholeBodyController(Controller[State]):
     def _joint_acceleration(self, target: Target) -> Array:
         """Return the accelerations of the targets of joints that follow closely."""
         before, self._wanted_velocity = self._wanted_velocity, target.velocity
+        if not self._follow or before is None:
+            return self._no_acceleration
         acceleration = np.zeros(len(target.velocity))
-        if self._follow and before is not None:
-            change = (target.velocity - before)[self._follow]
-            acceleration[self._follow] = change / self.period
+        change = (target.velocity - before)[self._follow]
+        acceleration[self._follow] = change / self.period
         return acceleration
 
     def _add_friction(self, known: Estimate, target: Target) -> None:

@@ -172,6 +172,7 @@ class TickMemory:
         layout.rank = integers(ranks)
         self._points = [grasp.points for grasp in grasps]
         layout.points = integers(self._points)
+        layout.cones = integers([len(grasp.cone) for grasp in grasps])
         self._free = sum(grasp.free.shape[1] for grasp in grasps)
         self._cones = sum(len(grasp.cone) for grasp in grasps)
         layout.inverse = self._types.mat66(*grasps[main].inverse.ravel().tolist())

@@ -59,7 +59,7 @@ def make_programme(scalar: Any) -> SimpleNamespace:
                 counted = counted + 1
         first = body.joints
         for contact in range(layout.contacts):
-            cones = 5 * layout.points[contact] + 1
+            cones = layout.cones[contact]
             before = counted
             for limit in range(first, first + cones):
                 if programme.working[limit] == yes:
@@ -284,7 +284,7 @@ def make_programme(scalar: Any) -> SimpleNamespace:
         for k in range(idle):
             programme.rows[at + begin + k] = layout.cone_free[contact, cone, k]
         most = scalar(0.0)
-        if cone == 5 * layout.points[contact]:
+        if cone == layout.cones[contact] - 1:
             most = given.most_force[contact] / (body.mass * body.gravity)
         if contact == layout.main:
             size = layout.others + body.joints
@@ -322,7 +322,7 @@ def make_programme(scalar: Any) -> SimpleNamespace:
         first = body.joints
         begin = int(0)
         for contact in range(layout.contacts):
-            cones = 5 * layout.points[contact] + 1
+            cones = layout.cones[contact]
             before = row
             for cone in range(cones):
                 if programme.working[first + cone] == yes:
@@ -405,7 +405,7 @@ def make_programme(scalar: Any) -> SimpleNamespace:
             rank = layout.rank[contact]
             points = layout.points[contact]
             idle = 3 * points - rank
-            cones = 5 * points + 1
+            cones = layout.cones[contact]
             counts = int(0)
             for cone in range(cones):
                 if programme.working[limit + cone] == yes:

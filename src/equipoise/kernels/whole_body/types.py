@@ -82,6 +82,7 @@ def make_types(scalar: Any) -> SimpleNamespace:
         contact_column: wp.array[int]
         rank: wp.array[int]
         points: wp.array[int]
+        cones: wp.array[int]
         wrench: wp.array3d[scalar]
         active: wp.array3d[scalar]
         free: wp.array3d[scalar]
