@@ -150,7 +150,7 @@ def peer_work(process: Any, name: str) -> Callable[[], list[float]]:
 def peer_input(feedback: Feedback, ticks: Ticks) -> dict[str, Any]:
     """Return what peers are given: states, plan, and numbers of ours."""
     controller: Any = feedback.controller
-    robot, gains, joints = controller.robot, controller.gains, controller.joints
+    robot, gains = controller.robot, controller.gains
     feet = {foot.side: foot.contact.points_in_frame for foot in controller.feet.feet}
     soles = {side: robot.soles[side].transform_sole_to_link for side in SIDES}
     points = {
@@ -177,7 +177,7 @@ def peer_input(feedback: Feedback, ticks: Ticks) -> dict[str, Any]:
         "carries": np.array(ticks.notes),
         "joints": list(degree_names(robot)),
         "torso_link": upright,
-        "torque_limit": gains.torque * joints.torque,
+        "torque_limit": controller.torque_limit,
         "friction": gains.foot.friction,
         "sole_size": gains.foot.sole * np.array(robot.soles["left"].size),
         "mass": robot.mass,

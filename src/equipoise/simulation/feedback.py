@@ -237,13 +237,13 @@ def whole_body_feedback(
             hips=swing_limits(
                 controller.dynamics,
                 controller.joints.motion.speed,
-                controller.gains.torque * controller.joints.torque,
+                controller.torque_limit,
             ),
         )
     check_standing(
         controller.dynamics,
         controller.feet.contacts,
-        controller.gains.torque * controller.joints.torque,
+        controller.torque_limit,
     )
     sensors = None if true_state else usual_sensors(world, seed, noise)
     made = _feedback(world, known, controller, "whole-body", sensors, period)

@@ -126,6 +126,7 @@ class WholeBodyController(Controller[State]):
         solver: Any that ``qpsolvers`` knows.
 
     Attributes:
+        torque_limit: Largest torques that are asked for [Nm or N], shape (nv - 6,).
         dynamics: Dynamics of the robot in the last tick.
         feet: What the feet do.
         com_task: The task of the CoM; those of the others likewise.
@@ -152,7 +153,7 @@ class WholeBodyController(Controller[State]):
     ) -> None:
         self.robot, self.period, self.solver = robot, period, solver
         self.gains = gains = gains or WholeBodyGains()
-        self.joints, self._torque_limit = joints, gains.torque * joints.torque
+        self.joints, self.torque_limit = joints, gains.torque * joints.torque
         self.dynamics = Dynamics(robot, joints.rotor_inertia)
         self.feet = Feet(self.dynamics, period, gains.foot)
         self._handover = Handover(period, 0.25 * gains.foot.unloading)
@@ -250,7 +251,7 @@ class WholeBodyController(Controller[State]):
         clear = self._clear_arms()
         velocity = known.v[BASE_DOF:]
         limits = RangeLimits(
-            self._torque_limit,
+            self.torque_limit,
             self._joint_range(clear=bool(clear)),
             dynamics.joint_positions,
             velocity,

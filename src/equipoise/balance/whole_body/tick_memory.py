@@ -172,9 +172,9 @@ class TickMemory:
         layout.rank = integers(ranks)
         self._points = [grasp.points for grasp in grasps]
         layout.points = integers(self._points)
-        layout.cones = integers([len(grasp.cone) for grasp in grasps])
+        cones = [len(grasp.cone) for grasp in grasps]
+        layout.cones, self._cones = integers(cones), sum(cones)
         self._free = sum(grasp.free.shape[1] for grasp in grasps)
-        self._cones = sum(len(grasp.cone) for grasp in grasps)
         layout.inverse = self._types.mat66(*grasps[main].inverse.ravel().tolist())
         for name in ("wrench", "active", "free", "cone_active", "cone_free"):
             matrices = [getattr(grasp, name) for grasp in grasps]
