@@ -45,9 +45,15 @@ DAMPING_RATIO = 0.7
 LEG_TORQUE = 0.6
 LIMB_TORQUE = 4.0
 SPEED = 3.0
-# Torque-controlled joints: damping over m L² √(g / L), rotor inertia over m L².
+# Torque-controlled joints: damping over m L² √(g / L).
 TORQUE_DAMPING = 0.031
-ROTOR_INERTIA = 5.7e-4
+# Time in which the largest torque of a motor brings its rotor alone to its largest
+# speed [s]. No gear changes it: the rotor inertia seen at the joint is this time ×
+# torque over speed. Published armatures, torques and speeds give 3.1 to 4.1 ms for
+# Cassie and 3.6 to 5.3 ms for Unitree's G1. Files may have limits that stand for none,
+# so the least and the largest estimate are over m L².
+ROTOR_TIME = 4e-3
+ROTOR_INERTIA = (5.7e-4, 5.7e-3)
 # A limit of more than this many times weight × leg length, or this speed [rad/s],
 # stands for none.
 ABSURD_TORQUE = 100.0
@@ -261,10 +267,10 @@ def actuation_of(
 def torque_actuation(robot: Robot, **parameters: Any) -> Actuation:
     """Return the actuators of a robot whose joints are told torques.
 
-    To the torque comes damping towards the velocity that is told. Rotor inertias that
-    the file does not have are estimated: without any, light feet chatter on stiff
-    ground. Both are in proportion to the robot, m L² √(g / L) and m L², with the leg's
-    length L.
+    To the torque comes damping towards the velocity that is told, in proportion to the
+    robot, m L² √(g / L) with the leg's length L. Rotor inertias that the file does not
+    have are estimated from the joints' limits: without any, light feet chatter on
+    stiff ground.
 
     Args:
         robot: The robot.
@@ -276,12 +282,14 @@ def torque_actuation(robot: Robot, **parameters: Any) -> Actuation:
     inertia = robot.mass * leg**2
     damping = TORQUE_DAMPING * inertia * math.sqrt(STANDARD_GRAVITY / leg)
     missing = usual.rotor_inertia <= 0.0
-    rotor = np.where(missing, ROTOR_INERTIA * inertia, usual.rotor_inertia)
+    estimated = _rotor_inertia(usual, inertia)
+    rotor = np.where(missing, estimated, usual.rotor_inertia)
     assumptions = usual.assumptions
     if missing.any():
+        low, high = estimated[missing].min(), estimated[missing].max()
         assumptions += (
             f"rotor inertia of {missing.sum()} joints not in the file, estimated as "
-            f"{ROTOR_INERTIA * inertia:.2g} kg m²",
+            f"{low:.2g} to {high:.2g} kg m² from their limits of torque and speed",
         )
     given = {
         "stiffness": 0.0,
@@ -290,6 +298,20 @@ def torque_actuation(robot: Robot, **parameters: Any) -> Actuation:
         "assumptions": assumptions,
     }
     return usual.with_parameters(**{**given, **parameters})
+
+
+def _rotor_inertia(actuation: Actuation, inertia: float) -> Array:
+    """Return rotor inertias as limits of torque and speed let expect, shape (n,).
+
+    Args:
+        actuation: Actuators with their limits.
+        inertia: m L² of the robot [kg m²].
+    """
+    limited = np.isfinite(actuation.torque_limit) & (actuation.velocity_limit > 0.0)
+    slowest = np.where(limited, actuation.velocity_limit, np.inf)
+    torque = np.where(limited, actuation.torque_limit, 0.0)
+    least, most = (part * inertia for part in ROTOR_INERTIA)
+    return np.clip(ROTOR_TIME * torque / slowest, least, most)
 
 
 def stance_bandwidth(robot: Robot) -> float:
