@@ -83,6 +83,8 @@ class WholeBodyGains:
         follow_weight: The same of joints that follow their targets closely.
         loose_weight: The same of joints that other tasks may move.
         torque: Part of the torque limits that is used.
+        speed: Part of the speed limits that is used; a foot that rocks on uneven
+            ground turns its joints faster than they are told.
         off_plan: Rate at which friction of joints goes from that at planned speeds to
             that at measured ones, and back.
         limit_periods: Control periods in which a speed beyond its limit is brought
@@ -98,12 +100,13 @@ class WholeBodyGains:
     torso: float = 3.8
     posture: float = 2.7
     com_weight: float = 10.0
-    hasty_com_weight: float = 100.0
+    hasty_com_weight: float = 30.0
     torso_weight: float = 1.0
     posture_weight: float = 0.01
     follow_weight: float = 1.0
     loose_weight: float = 0.001
     torque: float = 0.98
+    speed: float = 0.95
     off_plan: float = 3.0
     limit_periods: float = 5.0
     foot: FootGains = field(default_factory=FootGains)
@@ -298,8 +301,8 @@ class WholeBodyController(Controller[State]):
             clear: Whether arms keep clear.
         """
         motion = self.joints.motion
-        if self.capture.alert > 0.0:
-            motion = replace(motion, speed=self.capture.speed * motion.speed)
+        part = min(self.gains.speed, self.capture.speed)
+        motion = replace(motion, speed=part * motion.speed)
         if self.feet.hasty:
             motion = with_slow_hips(motion, self.feet, self._hips)
         if clear:

@@ -51,7 +51,6 @@ class FootGains:
     Attributes:
         swing: Rate at which swing feet follow their plan.
         hasty_swing: The same of feet whose foothold was changed.
-        hasty_contact: Rate at which a foot that carries is stopped in such a step.
         swing_weight: Weight of swing feet [per (m/s²)² and (rad/s²)²].
         hasty_tilt_weight: Weight of the tilt of feet whose foothold was changed: one
             whose ankle is at its stop may tilt, and need not turn the trunk.
@@ -71,10 +70,9 @@ class FootGains:
 
     swing: float = 5.0
     hasty_swing: float = 8.0
-    hasty_contact: float = 13.0
     swing_weight: float = 10.0
     hasty_tilt_weight: float = 0.03
-    contact: float = 6.0
+    contact: float = 13.0
     friction: float = 0.6
     sole: float = 0.9
     shift: float = 33.0
@@ -148,7 +146,6 @@ class Feet:
             points = np.column_stack([corners, np.zeros(len(corners))])
             frame = sole_frame(side)
             contact = Contact(frame, points, gains.friction)
-            contact.damping = gains.contact * rate
             task = FrameTask(frame, gains.swing_weight, (gains.swing * rate) ** 2)
             self.feet.append(Foot(side, contact, task))
         self.fastest = math.inf
@@ -213,8 +210,7 @@ class Feet:
                 foot.away = measured[number] - planned[number] - self.shift
                 foot.lowered = 0.0
             self._load(foot)
-            stop = self.gains.hasty_contact if self.hasty else self.gains.contact
-            foot.contact.damping = stop * self.rate
+            foot.contact.damping = self.gains.contact * self.rate
             if not foot.state.carries:
                 side = SIDES[number]
                 self._swing(foot, soles[side], twists[side], rates[side])
