@@ -23,6 +23,7 @@ from equipoise.balance.whole_body.step_targets import omega_of, turned
 from equipoise.gait.standing import standing_reference
 from equipoise.kernels.estimation import TOLD, TOLD_ROTATIONS, TOLD_SOLE
 from equipoise.kinematics.leg_freedom import SIDES
+from equipoise.simulation.feedback import whole_body_feedback
 from equipoise.simulation.trials import trial_world
 from equipoise.simulation.world import horizontal_push
 
@@ -145,3 +146,26 @@ def test_a_push_to_the_side_of_the_stance_foot_is_survived(
     push = horizontal_push(humanoid, 0.45 * humanoid.mass, outward, third.start)
     world = trial_world(humanoid, None, "torque", pushes=(push,))
     assert eq.walk(world, motion).summary["fell_at_s"] is None
+
+
+def test_a_swing_is_cut_short_where_the_other_foot_must_step(
+    humanoid: eq.Robot,
+) -> None:
+    """Pushed to the stance side as it leaves, a foot is down sooner than otherwise."""
+    motion = eq.solve(humanoid, eq.fit_walk(humanoid, 6))
+    third = [phase for phase in motion.gait.phases if phase.kind == "swing"][2]
+    outward = 0.5 * math.pi if third.support == "left" else -0.5 * math.pi
+    push = horizontal_push(humanoid, 0.4 * humanoid.mass, outward, third.start)
+    world = trial_world(humanoid, None, "torque", pushes=(push,))
+    landings = []
+    for gains in (StepGains(), StepGains(rising=0.0)):
+        feedback = whole_body_feedback(world, plan=motion, steps=gains)
+        run = eq.walk(world, motion, feedback=feedback)
+        assert run.summary["fell_at_s"] is None
+        assert feedback.steps is not None
+        events = [event for event in feedback.steps.events if event.time > third.start]
+        shortened = [event for event in events if event.what == "shortens"]
+        assert bool(shortened) == (gains.rising > 0.0)
+        landings.append(next(event.time for event in events if event.what == "lands"))
+    with_it, without = landings
+    assert with_it < without - 0.03

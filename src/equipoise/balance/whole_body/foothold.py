@@ -55,8 +55,10 @@ class StepGains:
         fastest_foot: The same in m/s, for legs that are long.
         hip_speed: Part of the hips' speed limits that a swing foot may use.
         hip_torque: Part of the hips' torque limits that stops one at its foothold.
-        acceleration: Largest acceleration of a swing foot, over g.
-        shortest: Shortest swing.
+        acceleration: Largest acceleration of a swing foot, over g; less where hips
+            give less.
+        shortest: Shortest swing, unless it is cut short while its foot rises.
+        rising: In this first part of a swing it may be.
         longest: Longest swing, over the planned one.
         sole: Part of the sole that the ZMP is expected to use.
         next_sole: Part of what the next sole can take back of an error that may be left
@@ -94,6 +96,7 @@ class StepGains:
     hip_torque: float = 0.6
     acceleration: float = 8.0
     shortest: float = 0.4
+    rising: float = 0.5
     longest: float = 1.3
     sole: float = 0.9
     next_sole: float = 0.5

@@ -128,6 +128,20 @@ class StepGeometry:
                 return False
         return True
 
+    def is_off(self, known: Estimate, target: Target, least: float) -> bool:
+        """Return whether the DCM is farther off than a part of the leg's length."""
+        assert target.dcm is not None
+        (x, y), shift = known.dcm(omega_of(target)).tolist(), self.feet.shift.tolist()
+        wanted_x, wanted_y = target.dcm.tolist()[:2]
+        off = math.hypot(x - wanted_x - shift[0], y - wanted_y - shift[1])
+        return off > least * self.feet.length
+
+    def is_astray(self, swing: Swing) -> bool:
+        """Return whether a foot begins its swing elsewhere than planned."""
+        place, _ = self.feet.measured_sole(swing.known, swing.foot)
+        off = place - sole_place(swing.planned, swing.side) - self.feet.shift
+        return math.hypot(*off[:2]) > self.gains.astray * self.feet.length
+
     def captures(self, swing: Swing) -> bool:
         """Return whether a plan's step still captures the DCM as it was planned.
 

@@ -68,8 +68,8 @@ class StepEvent(NamedTuple):
 
     Attributes:
         time: When [s].
-        what: ``"begins"`` to step from standing, ``"changes"`` a foothold, or
-            ``"lands"``.
+        what: ``"begins"`` to step from standing, ``"changes"`` a foothold,
+            ``"shortens"`` a swing, or ``"lands"``.
         side: Which foot swings.
     """
 
@@ -113,7 +113,11 @@ class RecoverySteps:
         hips: SwingLimits | None = None,
     ) -> None:
         self.period, self.feet = period, feet
-        self.gains = gains = gains or StepGains()
+        gains = gains or StepGains()
+        if hips is not None:
+            most = hips.acceleration / STANDARD_GRAVITY
+            gains = replace(gains, acceleration=min(gains.acceleration, most))
+        self.gains = gains
         self._walk, self._in_place = plan, SteppingInPlace(robot, period, gains)
         self._geometry = StepGeometry(robot, feet, gains)
         speed = min(gains.speed * feet.rate * feet.length, gains.fastest_foot)
@@ -190,7 +194,7 @@ class RecoverySteps:
 
     def _new_step(self) -> None:
         """Forget what belongs to one step."""
-        self._changes = self._strays = self._on_path = False
+        self._changes = self._strays = self._on_path = self._shortened = False
         self._goal: _Goal | None = None
         self._swung = self._dropped = self._doubted = 0.0
 
@@ -207,29 +211,21 @@ class RecoverySteps:
         double = phase.kind == "double"
         wanted = plan.at(now) if self._own_time else target
         if not self._own_time and not (
-            double and self._off(known, target, self.gains.hurry)
+            double and self._geometry.is_off(known, target, self.gains.hurry)
         ):
             return target
         again = self._from_standing and double and phase.step == STEPS - 1
-        if again and self._off(known, wanted, self.gains.settled):
+        if again and self._geometry.is_off(known, wanted, self.gains.settled):
             # in place, this step and the one two before are the same
             swings = plan.swings()
             plan.offset -= swings[2].start - swings[0].start
             wanted = plan.at(now)
         if not all(foot.state.carries for foot in self.feet.feet):
             plan.offset -= self.period
-        elif double and self._off(known, wanted, self.gains.hurry):
+        elif double and self._geometry.is_off(known, wanted, self.gains.hurry):
             left = plan.phase(now).end - now - plan.offset
             plan.offset += min((self.gains.double_rate - 1.0) * self.period, left)
         return wanted
-
-    def _off(self, known: Estimate, target: Target, least: float) -> bool:
-        """Return whether the DCM is farther off than a fraction of the leg."""
-        assert target.dcm is not None
-        (x, y), shift = known.dcm(omega_of(target)).tolist(), self.feet.shift.tolist()
-        wanted_x, wanted_y = target.dcm.tolist()[:2]
-        off = math.hypot(x - wanted_x - shift[0], y - wanted_y - shift[1])
-        return off > least * self.feet.length
 
     def _begin(self, known: Estimate, target: Target, now: float) -> RunningPlan:
         """Begin to step from standing, with the foot that helps more."""
@@ -290,7 +286,8 @@ class RecoverySteps:
             if self._own_time:
                 self._follow(known, planned, 1 - step.foot)
                 shift = self.feet.shift
-                self._changes, self._strays = self._from_standing, self._astray(step)
+                self._changes = self._from_standing
+                self._strays = self._geometry.is_astray(step)
         self._swung += self.period
         if not self._changes:
             if self._captures(step):
@@ -302,8 +299,18 @@ class RecoverySteps:
             self._changes = True
             self._say(now, "changes", phase)
         self._put_on_path(step)
+        if not self._shortened and self._is_better_short(step):
+            self._shortened = True
+            self._say(now, "shortens", phase)
+            # to where in the plan the foot is as high, and goes down
+            gone = max(phase.duration - rest, 1.2 * self.period)
+            plan.offset += rest - gone
+            rest, planned = gone, plan.at(now)
+            step = step._replace(planned=planned, left=rest)
         goal = self._foothold(step, now)
-        on_ground = self.feet.feet[step.foot].state is FootState.STANCE
+        state = self.feet.feet[step.foot].state
+        # a swing that is cut short may end before its foot has left
+        on_ground = state.carries if self._shortened else state is FootState.STANCE
         if on_ground and rest < (1.0 - AIRBORNE) * phase.duration:
             plan.offset += rest
             self._say(now, "lands", phase)
@@ -322,6 +329,20 @@ class RecoverySteps:
         here = known.com[:2] + known.com_offset
         return with_dcm(wanted, here, shift[:2], goal.dcm, left), goal.lower
 
+    def _is_better_short(self, swing: Swing) -> bool:
+        """Return whether a foot that still rises had better go down at once.
+
+        After a push towards the stance foot the swing foot must be down before the
+        other one can step out.
+        """
+        gone = swing.phase.duration - swing.left
+        if self._goal is not None or gone > self.gains.rising * swing.phase.duration:
+            return False
+        foot = self._path.place, self._path.velocity
+        step = self._geometry.describe(swing, self._swung, foot, self.feet.shift)
+        short = step._replace(time_left=max(gone, self.period), swung=math.inf)
+        return self._choose(short).cost < self._choose(step).cost
+
     def _captures(self, step: Swing) -> bool:
         """Return whether the planned step captures the DCM, or does not only briefly.
 
@@ -332,12 +353,6 @@ class RecoverySteps:
         else:
             self._doubted += self.period
         return self._doubted * self.feet.rate <= self.gains.sure
-
-    def _astray(self, step: Swing) -> bool:
-        """Return whether a foot begins its swing elsewhere than planned."""
-        place, _ = self.feet.measured_sole(step.known, step.foot)
-        off = place - sole_place(step.planned, step.side) - self.feet.shift
-        return math.hypot(*off[:2]) > self.gains.astray * self.feet.length
 
     def _put_on_path(self, step: Swing) -> None:
         """Begin the swing foot's path where it stands, or is on its plan."""
