@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pinocchio as pin
 
 from equipoise.balance.balancing import BalancingController, balancing_gains
 from equipoise.balance.estimator import ContactAidedEstimator
+from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.stabiliser import Stabiliser, StabiliserGains
 from equipoise.balance.whole_body.arms import Arms, use_arms
 from equipoise.balance.whole_body.controller import (
@@ -38,8 +40,9 @@ from equipoise.simulation.world import World
 # have the noise of that force at the end of the sole.
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
-# Joints brake before their stops with this many times g / L, L the leg's length.
-BRAKING = 15.0
+# Joints brake before their stops with this many times g / L, L the leg's length, or
+# with this part of what their torque gives the inertia that they move in the air.
+BRAKING, BRAKING_TORQUE = 15.0, 0.6
 
 Law = Literal["stabiliser", "paper", "whole-body"]
 Knowledge = Literal["none", "sensors", "true state"]
@@ -254,7 +257,12 @@ def known_joints(world: World) -> Joints:
     """Return what whole-body control knows of a robot's actuators."""
     actuation, robot = world.actuation, world.robot
     leg = max(limb.length for limb in robot.limbs.values() if limb.kind == "leg")
-    braking = np.full(len(actuation.mode), BRAKING * world.gravity / leg)
+    data = robot.model.createData()
+    inertia = np.diag(pin.crba(robot.model, data, robot.standing))[BASE_DOF:]
+    torque = BRAKING_TORQUE * actuation.torque_limit
+    braking = np.minimum(
+        BRAKING * world.gravity / leg, torque / (inertia + actuation.rotor_inertia)
+    )
     motion = JointRange(
         actuation.lower, actuation.upper, actuation.velocity_limit, braking
     )
