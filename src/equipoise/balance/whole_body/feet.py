@@ -54,7 +54,8 @@ class FootGains:
         swing_weight: Weight of swing feet [per (m/s²)² and (rad/s²)²].
         hasty_tilt_weight: Weight of the tilt of feet whose foothold was changed: one
             whose ankle is at its stop may tilt, and need not turn the trunk.
-        contact: Rate at which a foot that carries is stopped.
+        contact: Rate at which a foot that carries is stopped [1/s]: what bounds it are
+            delays of sensors, not the robot's size.
         friction: Largest tangential over normal force that is used.
         sole: Part of the sole in which forces act, from its middle.
         shift: Rate at which the plan is shifted with the feet that carry [1/s].
@@ -72,7 +73,7 @@ class FootGains:
     hasty_swing: float = 8.0
     swing_weight: float = 10.0
     hasty_tilt_weight: float = 0.03
-    contact: float = 13.0
+    contact: float = 50.0
     friction: float = 0.6
     sole: float = 0.9
     shift: float = 33.0
@@ -210,7 +211,7 @@ class Feet:
                 foot.away = measured[number] - planned[number] - self.shift
                 foot.lowered = 0.0
             self._load(foot)
-            foot.contact.damping = self.gains.contact * self.rate
+            foot.contact.damping = self.gains.contact
             if not foot.state.carries:
                 side = SIDES[number]
                 self._swing(foot, soles[side], twists[side], rates[side])
