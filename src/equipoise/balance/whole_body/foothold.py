@@ -165,12 +165,14 @@ class Foothold(NamedTuple):
         time: Time until then [s].
         lower: How much lower the CoM must be for it [m].
         cost: What is left of the error of the DCM, squared, and what changes cost.
+        crosses: Whether what is left would need crossed legs.
     """
 
     place: Array
     time: float
     lower: float
     cost: float
+    crosses: bool
 
 
 def choose_foothold(
@@ -232,6 +234,7 @@ def choose_foothold(
         float(times[best]),
         float(lower[best]),
         float(cost[best]),
+        bool(crossing[best]),
     )
 
 

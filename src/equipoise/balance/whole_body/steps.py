@@ -340,8 +340,11 @@ class RecoverySteps:
             return False
         foot = self._path.place, self._path.velocity
         step = self._geometry.describe(swing, self._swung, foot, self.feet.shift)
+        found = self._choose(step)
+        if not found.crosses:
+            return False
         short = step._replace(time_left=max(gone, self.period), swung=math.inf)
-        return self._choose(short).cost < self._choose(step).cost
+        return self._choose(short).cost < found.cost
 
     def _captures(self, step: Swing) -> bool:
         """Return whether the planned step captures the DCM, or does not only briefly.
