@@ -203,7 +203,9 @@ def test_each_robot_walks_in_its_own_world() -> None:
     assert run.summary["fell_at_s"] is None
     assert found.com_error_mean_m[1] == pytest.approx(errors.mean(), abs=1e-9)
     assert found.com_error_max_m[1] == pytest.approx(errors.max(), abs=1e-8)
-    assert found.com_error_max_m[0] == found.com_error_max_m[2]
+    # to rounding: vector instructions of a machine may sum another row otherwise
+    like = pytest.approx(found.com_error_max_m[2], rel=1e-12)
+    assert found.com_error_max_m[0] == like
     assert abs(found.com_error_max_m[0] - errors.max()) > 1e-3
     agrees(found, 1, run)
 

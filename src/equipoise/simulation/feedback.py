@@ -43,6 +43,8 @@ PERIOD = 2e-3
 # Joints brake before their stops with this many times g / L, L the leg's length, or
 # with this part of what their torque gives the inertia that they move in the air.
 BRAKING, BRAKING_TORQUE = 15.0, 0.6
+# Nothing, where it is divided by [kg m²].
+LEAST_INERTIA = 1e-12
 
 Law = Literal["stabiliser", "paper", "whole-body"]
 Knowledge = Literal["none", "sensors", "true state"]
@@ -223,7 +225,7 @@ def whole_body_feedback(
     controller = WholeBodyController(
         known,
         period,
-        known_joints(world),
+        known_joints(world, known),
         gains,
         tasks=(*tasks, *use.tasks),
         follow=use.follow,
@@ -253,16 +255,21 @@ def whole_body_feedback(
     return replace(made, steps=controller.steps)
 
 
-def known_joints(world: World) -> Joints:
-    """Return what whole-body control knows of a robot's actuators."""
-    actuation, robot = world.actuation, world.robot
+def known_joints(world: World, model: Robot | None = None) -> Joints:
+    """Return what whole-body control knows of a robot's actuators.
+
+    Args:
+        world: The robot as it is.
+        model: The robot as the controller knows it; as it is unless given.
+    """
+    actuation, robot = world.actuation, model or world.robot
     leg = max(limb.length for limb in robot.limbs.values() if limb.kind == "leg")
-    data = robot.model.createData()
-    inertia = np.diag(pin.crba(robot.model, data, robot.standing))[BASE_DOF:]
+    inertia = np.diag(pin.crba(robot.model, robot.data, robot.standing))[BASE_DOF:]
+    inertia = np.maximum(inertia + actuation.rotor_inertia, LEAST_INERTIA)
     torque = BRAKING_TORQUE * actuation.torque_limit
-    braking = np.minimum(
-        BRAKING * world.gravity / leg, torque / (inertia + actuation.rotor_inertia)
-    )
+    # a joint without torque cannot brake at all: its stop stops it
+    possible = np.where(torque > 0.0, torque / inertia, np.inf)
+    braking = np.minimum(BRAKING * world.gravity / leg, possible)
     motion = JointRange(
         actuation.lower, actuation.upper, actuation.velocity_limit, braking
     )

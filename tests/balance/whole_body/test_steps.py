@@ -168,4 +168,4 @@ def test_a_swing_is_cut_short_where_the_other_foot_must_step(
         assert bool(shortened) == (gains.rising > 0.0)
         landings.append(next(event.time for event in events if event.what == "lands"))
     with_it, without = landings
-    assert with_it < without - 0.03
+    assert with_it < without - 0.01
