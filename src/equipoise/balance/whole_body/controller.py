@@ -157,6 +157,8 @@ class WholeBodyController(Controller[State]):
         self.robot, self.period, self.solver = robot, period, solver
         self.gains = gains = gains or WholeBodyGains()
         self.joints, self.torque_limit = joints, gains.torque * joints.torque
+        motion = joints.motion
+        self._motion = replace(motion, speed=gains.speed * motion.speed)
         self.dynamics = Dynamics(robot, joints.rotor_inertia)
         self.feet = Feet(self.dynamics, period, gains.foot)
         self._handover = Handover(period, 0.25 * gains.foot.unloading)
@@ -300,9 +302,10 @@ class WholeBodyController(Controller[State]):
         Args:
             clear: Whether arms keep clear.
         """
-        motion = self.joints.motion
-        part = min(self.gains.speed, self.capture.speed)
-        motion = replace(motion, speed=part * motion.speed)
+        motion = self._motion
+        if self.capture.alert > 0.0:
+            part = min(self.gains.speed, self.capture.speed)
+            motion = replace(motion, speed=part * self.joints.motion.speed)
         if self.feet.hasty:
             motion = with_slow_hips(motion, self.feet, self._hips)
         if clear:
