@@ -44,7 +44,7 @@ PERIOD = 2e-3
 # with this part of what their torque gives the inertia that they move in the air.
 BRAKING, BRAKING_TORQUE = 15.0, 0.6
 # Nothing, where it is divided by [kg m²].
-LEAST_INERTIA = 1e-12
+NO_INERTIA = 1e-12
 
 Law = Literal["stabiliser", "paper", "whole-body"]
 Knowledge = Literal["none", "sensors", "true state"]
@@ -265,7 +265,7 @@ def known_joints(world: World, model: Robot | None = None) -> Joints:
     actuation, robot = world.actuation, model or world.robot
     leg = max(limb.length for limb in robot.limbs.values() if limb.kind == "leg")
     inertia = np.diag(pin.crba(robot.model, robot.data, robot.standing))[BASE_DOF:]
-    inertia = np.maximum(inertia + actuation.rotor_inertia, LEAST_INERTIA)
+    inertia = np.maximum(inertia + actuation.rotor_inertia, NO_INERTIA)
     torque = BRAKING_TORQUE * actuation.torque_limit
     # a joint without torque cannot brake at all: its stop stops it
     possible = np.where(torque > 0.0, torque / inertia, np.inf)

@@ -25,7 +25,7 @@ from equipoise.kernels.estimation import TOLD, TOLD_ROTATIONS, TOLD_SOLE
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.simulation.feedback import whole_body_feedback
 from equipoise.simulation.trials import trial_world
-from equipoise.simulation.world import horizontal_push
+from equipoise.simulation.world import World, horizontal_push
 
 
 @pytest.fixture(scope="module")
@@ -136,15 +136,22 @@ def test_a_walk_goes_on_after_a_push(humanoid: eq.Robot) -> None:
     assert any("footsteps were changed" in text for text in results["notices"])
 
 
+def pushed_to_the_stance_side(
+    robot: eq.Robot, per_kilogram: float
+) -> tuple[eq.Motion, World]:
+    """Return a walk, and a world with a push [N s/kg] as its third swing begins."""
+    motion = eq.solve(robot, eq.fit_walk(robot, 6))
+    third = [phase for phase in motion.gait.phases if phase.kind == "swing"][2]
+    outward = 0.5 * math.pi if third.support == "left" else -0.5 * math.pi
+    push = horizontal_push(robot, per_kilogram * robot.mass, outward, third.start)
+    return motion, trial_world(robot, None, "torque", pushes=(push,))
+
+
 def test_a_push_to_the_side_of_the_stance_foot_is_survived(
     humanoid: eq.Robot,
 ) -> None:
     """The swing foot may not cross the stance foot: this takes two quick steps."""
-    motion = eq.solve(humanoid, eq.fit_walk(humanoid, 6))
-    third = [phase for phase in motion.gait.phases if phase.kind == "swing"][2]
-    outward = 0.5 * math.pi if third.support == "left" else -0.5 * math.pi
-    push = horizontal_push(humanoid, 0.45 * humanoid.mass, outward, third.start)
-    world = trial_world(humanoid, None, "torque", pushes=(push,))
+    motion, world = pushed_to_the_stance_side(humanoid, 0.45)
     assert eq.walk(world, motion).summary["fell_at_s"] is None
 
 
@@ -152,18 +159,15 @@ def test_a_swing_is_cut_short_where_the_other_foot_must_step(
     humanoid: eq.Robot,
 ) -> None:
     """Pushed to the stance side as it leaves, a foot is down sooner than otherwise."""
-    motion = eq.solve(humanoid, eq.fit_walk(humanoid, 6))
-    third = [phase for phase in motion.gait.phases if phase.kind == "swing"][2]
-    outward = 0.5 * math.pi if third.support == "left" else -0.5 * math.pi
-    push = horizontal_push(humanoid, 0.4 * humanoid.mass, outward, third.start)
-    world = trial_world(humanoid, None, "torque", pushes=(push,))
+    motion, world = pushed_to_the_stance_side(humanoid, 0.4)
+    (push,) = world.pushes
     landings = []
     for gains in (StepGains(), StepGains(rising=0.0)):
         feedback = whole_body_feedback(world, plan=motion, steps=gains)
         run = eq.walk(world, motion, feedback=feedback)
         assert run.summary["fell_at_s"] is None
         assert feedback.steps is not None
-        events = [event for event in feedback.steps.events if event.time > third.start]
+        events = [event for event in feedback.steps.events if event.time > push.start]
         shortened = [event for event in events if event.what == "shortens"]
         assert bool(shortened) == (gains.rising > 0.0)
         landings.append(next(event.time for event in events if event.what == "lands"))

@@ -299,7 +299,8 @@ class RecoverySteps:
             self._changes = True
             self._say(now, "changes", phase)
         self._put_on_path(step)
-        if not self._shortened and self._is_better_short(step):
+        found = None if self._goal is not None else self._best(step)
+        if found is not None and self._is_better_short(step, *found):
             self._shortened = True
             self._say(now, "shortens", phase)
             # to where in the plan the foot is as high, and goes down
@@ -307,7 +308,9 @@ class RecoverySteps:
             plan.offset += rest - gone
             rest, planned = gone, plan.at(now)
             step = step._replace(planned=planned, left=rest)
-        goal = self._foothold(step, now)
+            found = self._best(step)
+        goal = self._goal if found is None else self._aim(step, *found, now)
+        assert goal is not None
         state = self.feet.feet[step.foot].state
         # a swing that is cut short may end before its foot has left
         on_ground = state.carries if self._shortened else state is FootState.STANCE
@@ -329,19 +332,15 @@ class RecoverySteps:
         here = known.com[:2] + known.com_offset
         return with_dcm(wanted, here, shift[:2], goal.dcm, left), goal.lower
 
-    def _is_better_short(self, swing: Swing) -> bool:
+    def _is_better_short(self, swing: Swing, step: Step, found: Foothold) -> bool:
         """Return whether a foot that still rises had better go down at once.
 
         After a push towards the stance foot the swing foot must be down before the
         other one can step out.
         """
         gone = swing.phase.duration - swing.left
-        if self._goal is not None or gone > self.gains.rising * swing.phase.duration:
-            return False
-        foot = self._path.place, self._path.velocity
-        step = self._geometry.describe(swing, self._swung, foot, self.feet.shift)
-        found = self._choose(step)
-        if not found.crosses:
+        rises = gone <= self.gains.rising * swing.phase.duration
+        if self._shortened or not rises or not found.crosses:
             return False
         short = step._replace(time_left=max(gone, self.period), swung=math.inf)
         return self._choose(short).cost < found.cost
@@ -383,13 +382,14 @@ class RecoverySteps:
         self.feet.shift = sole - sole_place(planned, SIDES[foot])
         self.feet.lead = foot
 
-    def _foothold(self, swing: Swing, now: float) -> _Goal:
-        """Return where the foot goes; in the last part of a swing that stays."""
-        if self._goal is not None:
-            return self._goal
+    def _best(self, swing: Swing) -> tuple[Step, Foothold]:
+        """Return a step as it goes on, and its best foothold."""
         foot = self._path.place, self._path.velocity
         step = self._geometry.describe(swing, self._swung, foot, self.feet.shift)
-        found = self._choose(step)
+        return step, self._choose(step)
+
+    def _aim(self, swing: Swing, step: Step, found: Foothold, now: float) -> _Goal:
+        """Return where the foot goes; in the last part of a swing that stays."""
         origin, axes = self._geometry.stance_axes(swing.known, 1 - swing.foot)
         goal = _Goal(
             origin + axes @ found.place,
