@@ -26,6 +26,7 @@ class Biped:
         extra: Further elements.
         pairs_of_legs: 2 for a quadruped.
         fixed: Words of leg joints that do not move, for legs of fewer than six joints.
+        telescopic: Whether knees slide down from zero, by 0.3 m, instead of bending.
     """
 
     sides: tuple[str, str] = ("left", "right")
@@ -38,6 +39,7 @@ class Biped:
     extra: str = ""
     pairs_of_legs: int = 1
     fixed: tuple[str, ...] = ()
+    telescopic: bool = False
 
     def urdf(self) -> str:
         """Return the document."""
@@ -69,6 +71,8 @@ class Biped:
         ]
         if self.wheel:
             chain[-1] = ("wheel", "0 0 0", "0 1 0", 1.0, -1e9, 1e9)
+        if self.telescopic:
+            chain[3] = ("knee", f"0 0 {-THIGH}", "0 0 -1", 3.0, 0.0, 0.3)
         shape = WHEEL if self.wheel else self.foot
         at = "0 0 0" if self.wheel else f"0.04 0 {-ANKLE + 0.02}"
         rpy = "1.5707963267948966 0 0" if self.wheel else "0 0 0"
@@ -96,9 +100,10 @@ class Biped:
         for word, xyz, axis, mass, lower, upper in chain:
             name = self._name(side, word)
             last = word == chain[-1][0]
+            kind = "prismatic" if self.telescopic and word == "knee" else "revolute"
             text += _joint(
                 name,
-                "fixed" if word in self.fixed else "revolute",
+                "fixed" if word in self.fixed else kind,
                 parent,
                 f"{name}_link",
                 xyz,

@@ -12,6 +12,7 @@ from bipeds import Biped
 import equipoise as eq
 from equipoise.errors import LegsNotFoundError, RobotFileError
 from equipoise.kinematics.support import polygon_margin
+from equipoise.robot.joint_coordinates import degree_of
 
 GERMAN = {
     "hip_yaw": "huefte_gier",
@@ -97,6 +98,21 @@ def test_a_crouched_biped_stands_over_its_feet(tmp_path: Path) -> None:
     for name in ("l_sole", "r_sole"):
         pose = eq.frame_pose(robot, robot.standing, name)
         np.testing.assert_allclose(pose[2], [0, 0, 1, 0], atol=1e-6)
+
+
+def test_a_leg_that_slides_stands_within_its_range(tmp_path: Path) -> None:
+    """At zero its joints are at a stop: the legs could lift no foot. It is said."""
+    robot = load(Biped(telescopic=True), tmp_path)
+    assert robot.warnings == ()
+    degrees = eq.joint_positions(robot, robot.standing)
+    knees = [degrees[degree_of(robot, f"{side}_knee")] for side in ("left", "right")]
+    np.testing.assert_allclose(knees, 0.15)
+    assert any("left_knee at 0.15 m" in text for text in robot.assumptions)
+    given = "[postures.standing]\nleft_knee = 0.3\nright_knee = 0.3"
+    robot = load(Biped(telescopic=True), tmp_path, given)
+    degrees = eq.joint_positions(robot, robot.standing)
+    np.testing.assert_allclose(degrees[degree_of(robot, "left_knee")], 0.3)
+    assert not any("middle" in text for text in robot.assumptions)
 
 
 def test_falling_over_is_said(tmp_path: Path) -> None:

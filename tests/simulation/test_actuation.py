@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from bipeds import Biped
+from scaled_robots import scaled_robot
 
 import equipoise as eq
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.simulation.actuation import torque_actuation
 from equipoise.simulation.feedback import known_joints
+from equipoise.simulation.simulate import ENGINES, EngineName
 from equipoise.simulation.trials import trial_world
 
 # Rotor inertias at G1's joints that its maker publishes [kg m²].
@@ -43,6 +46,40 @@ def test_rotor_inertias_of_the_file_are_kept() -> None:
         assert inertia
         assert actuation.rotor_inertia[degree_of(robot, joint)] == inertia
     assert not any("rotor inertia" in text for text in actuation.assumptions)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0])
+def test_joints_that_slide_have_forces(scale: float, tmp_path: Path) -> None:
+    """Of telescopic legs limits are in N and m/s, rotors in kg, as the robot is big."""
+    file = tmp_path / "biped.urdf"
+    text = Biped(telescopic=True).urdf()
+    file.write_text(text.replace('effort="50" velocity="9"', 'effort="0" velocity="0"'))
+    robot = scaled_robot(eq.load(file), tmp_path, length=scale, mass=scale**3)
+    actuation = torque_actuation(robot)
+    knee, hip = (degree_of(robot, f"left_{joint}") for joint in ("knee", "hip_pitch"))
+    gravity, leg = 9.80665, robot.longest_leg
+    weight = robot.mass * gravity
+    assert actuation.torque_limit[knee] == pytest.approx(3.0 * weight)
+    assert actuation.torque_limit[hip] == pytest.approx(0.6 * weight * leg)
+    assert actuation.velocity_limit[knee] == pytest.approx(3.0 * np.sqrt(gravity * leg))
+    assert actuation.velocity_limit[hip] == pytest.approx(3.0 * np.sqrt(gravity / leg))
+    assert 5.7e-4 <= actuation.rotor_inertia[knee] / robot.mass <= 5.7e-3
+    assert actuation.damping[hip] == pytest.approx(actuation.damping[knee] * leg**2)
+    said = " ".join(actuation.assumptions)
+    assert f"{3.0 * weight:.3g} N: " in said
+    assert " kg m² and " in said
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_telescopic_legs_walk_by_torques(engine: EngineName, tmp_path: Path) -> None:
+    """Whole-body torques and limits that were estimated are enough for a walk."""
+    file = tmp_path / "biped.urdf"
+    text = Biped(telescopic=True).urdf()
+    file.write_text(text.replace('effort="50" velocity="9"', 'effort="0" velocity="0"'))
+    robot = eq.load(file)
+    motion = eq.solve(robot, eq.fit_walk(robot, 4))
+    run = eq.walk(robot, motion, actuators="torque", engine=engine)
+    assert run.summary["achieved"]
 
 
 @pytest.mark.parametrize("name", ["humanoid", "talos"])

@@ -278,7 +278,7 @@ def with_pushes(
 def _print(
     results: Mapping[str, Any], warnings: tuple[str, ...], verbose: bool
 ) -> None:
-    from equipoise.show.pages.labels import values_with_unit
+    from equipoise.show.pages.labels import value_beside_limit
 
     console = make_console()
     table = make_table("result", "value", numbers=("value",))
@@ -290,7 +290,7 @@ def _print(
         console.print(_compared_table(results["compared"]))
     checks = make_table("check", "value", "limit", "passed", numbers=("value", "limit"))
     for check in results["checks"]:
-        shown = values_with_unit([check["value"], check["limit"]], check["unit"])
+        shown = value_beside_limit(check["value"], check["limit"], check["unit"])
         checks.add_row(check["name"], *shown, "yes" if check["passed"] else "no")
     console.print(checks)
     if verbose:

@@ -133,11 +133,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
         worst = np.abs(off).max(axis=0)
         order = np.argsort(-worst, kind="stable")
         joints = {common[at]: float(worst[at]) for at in order}
-        slides = any(
-            joint.kind == "prismatic"
-            for run in runs
-            for joint in run.robot.description.joints
-        )
+        slides = any(run.robot.sliding_joints for run in runs)
         angle, moment = ("rad or m", "Nm or N") if slides else ("rad", "Nm")
         curves.append(_of_joints("joint positions", angle, time, off, common))
         torque = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -30,7 +30,7 @@ from equipoise.robot.anatomy.posture import (
 from equipoise.robot.anatomy.skeleton import Path as BodyPath
 from equipoise.robot.anatomy.skeleton import Skeleton, neutral_within_limits
 from equipoise.robot.anatomy.soles import GUESSED, find_sole, placement_in_body
-from equipoise.robot.description import Description, Joint
+from equipoise.robot.description import LARGEST, Description, Joint
 from equipoise.robot.formats.settings import (
     ACTUATOR_KEYS,
     LIMBS,
@@ -46,6 +46,8 @@ from equipoise.robot.pinocchio_model import build_model, moving_joint_id
 STANDING_NAMES = ("standing", "stand", "home")
 LEVEL_TILT = 1e-3  # rad
 LEVEL_HEIGHT = 1e-3  # m
+# Nearer to a stop than this fraction of its range a joint is at it.
+AT_STOP = 0.05
 # Where an actuator parameter came from.
 ROBOT_FILE = "robot file"
 
@@ -295,6 +297,7 @@ class _Assembly:
                 for body in path
                 if self.model.names[body] not in kept
             ]
+            q = self.with_room_to_slide(q, free)
             q = level_soles(self.model, q, soles, free, orientation.up)
             if com_outside(self.model, stand(self.model, q, soles, rotation), soles):
                 q = level_soles(
@@ -304,6 +307,35 @@ class _Assembly:
         if soles:
             self.warn_if_unstable(postures["standing"], soles)
         return postures
+
+    def with_room_to_slide(self, q: Array, joints: Iterable[int]) -> Array:
+        """Return a posture with joints that slide off their stops.
+
+        A leg whose joint slides is at its shortest or longest there, and could lift no
+        foot, or reach no farther.
+        """
+        sliding = {
+            joint.name
+            for joint in self.description.joints
+            if joint.kind == "prismatic" and joint.mimic is None
+        }
+        q, moved = q.copy(), []
+        for joint in joints:
+            name, at = self.model.names[joint], self.model.joints[joint].idx_q
+            lower = self.model.lowerPositionLimit[at]
+            upper = self.model.upperPositionLimit[at]
+            span = float(upper - lower)
+            if name not in sliding or not 0.0 < span < LARGEST:
+                continue
+            if min(q[at] - lower, upper - q[at]) < AT_STOP * span:
+                q[at] = 0.5 * (lower + upper)
+                moved.append(f"{name} at {q[at]:.3g} m")
+        if moved:
+            self.assumptions.append(
+                f"standing: {', '.join(moved)}, the middle of its range: the posture "
+                "of the file is at a stop"
+            )
+        return q
 
     def warn_if_unstable(self, standing: Array, soles: Mapping[Side, Sole]) -> None:
         off = unevenness(self.model, standing, soles)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.robot.model import Robot
@@ -30,6 +31,11 @@ def degree_names(robot: Robot) -> tuple[str, ...]:
         for name, joint in _joints(robot)
         for suffix in SUFFIXES[joint.nv]
     )
+
+
+def sliding_degrees(robot: Robot) -> NDArray[np.bool_]:
+    """Return whether the joint slides, for each entry of v[6:]."""
+    return np.isin(degree_names(robot), sorted(robot.sliding_joints))
 
 
 def degree_of(robot: Robot, joint: str) -> int:

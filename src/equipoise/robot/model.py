@@ -164,6 +164,12 @@ class Robot:
         legs = (limb for limb in self.limbs.values() if limb.kind == "leg")
         return frozenset(joint for leg in legs for joint in leg.joints)
 
+    @cached_property
+    def sliding_joints(self) -> frozenset[str]:
+        """Names of the joints that slide: their positions are lengths."""
+        joints = self.description.joints
+        return frozenset(item.name for item in joints if item.kind == "prismatic")
+
     @property
     def torque_controlled(self) -> bool:
         """Whether all joints of the legs are told torques, by the robot's file."""
@@ -179,6 +185,12 @@ class Robot:
     def longest_limb(self) -> float:
         """Length of the longest limb [m], one metre where there is none."""
         return max((limb.length for limb in self.limbs.values()), default=0.0) or 1.0
+
+    @property
+    def longest_leg(self) -> float:
+        """Length of the longest leg [m], of the longest limb where there is no leg."""
+        legs = (limb.length for limb in self.limbs.values() if limb.kind == "leg")
+        return max(legs, default=0.0) or self.longest_limb
 
     def _pair(self, kind: LimbKind) -> dict[Side, Limb]:
         return {

@@ -11,15 +11,20 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
 from equipoise.arrays import Array
 from equipoise.errors import EquipoiseError, ShapeError
 from equipoise.kinematics.com import com
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.robot.joint_coordinates import degree_names
+from equipoise.robot.joint_coordinates import sliding_degrees
 from equipoise.robot.model import Robot
+from equipoise.simulation.actuator_estimates import (
+    estimate_limits,
+    estimate_rotor_inertia,
+    moved_inertia,
+    spans,
+)
 
 Mode = Literal["torque", "servo", "position", "velocity"]
 # As kernels number them.
@@ -39,28 +44,8 @@ LIMB_BANDWIDTH = 10.0
 # in proportion to g / (2π f)²: for all robots below, the same fraction of their size.
 LEAST_STIFFNESS_RATIO = 20.0
 DAMPING_RATIO = 0.7
-# Where a file has no limit of torque: a leg's joint has this fraction of weight × leg
-# length, any other joint this many times what holds its limb stretched out. No limit of
-# speed: this many times √(g / leg length).
-LEG_TORQUE = 0.6
-LIMB_TORQUE = 4.0
-SPEED = 3.0
-# Torque-controlled joints: damping over m L² √(g / L).
+# Torque-controlled joints: damping over m L² √(g / L), or m √(g / L) if they slide.
 TORQUE_DAMPING = 0.031
-# Time in which the largest torque of a motor brings its rotor alone to its largest
-# speed [s]. No gear changes it: the rotor inertia seen at the joint is this time ×
-# torque over speed. Published armatures, torques and speeds give 3.1 to 4.1 ms for
-# Cassie and 3.6 to 5.3 ms for Unitree's G1. Files may have limits that stand for none,
-# so the least and the largest estimate are over m L².
-ROTOR_TIME = 4e-3
-ROTOR_INERTIA = (5.7e-4, 5.7e-3)
-# A limit of more than this many times weight × leg length, or this speed [rad/s],
-# stands for none.
-ABSURD_TORQUE = 100.0
-ABSURD_SPEED = 1e3
-MOST_NAMED = 4
-# Joints without anything on them move this fraction of the robot's mass × limb².
-LEAST_INERTIA = 2.5e-6
 # Stiction and the speed at which it has all but gone, where a file gives neither.
 STICTION_RATIO = 1.2
 STRIBECK_SPEED = 0.05
@@ -247,7 +232,7 @@ def actuation_of(
         if joint.nq == 2:  # turns without end
             values["lower"][at], values["upper"][at] = -math.inf, math.inf
     inertia, holding, in_leg = moved_inertia(robot)
-    assumptions = _estimate_limits(robot, values, driven, holding, in_leg)
+    assumptions = estimate_limits(robot, values, driven, holding, in_leg)
     moved = inertia + values["rotor_inertia"]
     faster = np.where(in_leg, 1.0, LIMB_BANDWIDTH / STANCE_BANDWIDTH)
     rate = 2.0 * math.pi * bandwidth * faster
@@ -268,28 +253,27 @@ def torque_actuation(robot: Robot, **parameters: Any) -> Actuation:
     """Return the actuators of a robot whose joints are told torques.
 
     To the torque comes damping towards the velocity that is told, in proportion to the
-    robot, m L² √(g / L) with the leg's length L. Rotor inertias that the file does not
-    have are estimated from the joints' limits: without any, light feet chatter on
-    stiff ground.
+    robot, m L² √(g / L) with the leg's length L, m √(g / L) if the joint slides. Rotor
+    inertias that the file does not have are estimated from the joints' limits: without
+    any, light feet chatter on stiff ground.
 
     Args:
         robot: The robot.
         parameters: As in :func:`actuation_of`.
     """
     usual = actuation_of(robot)
-    legs = [limb.length for limb in robot.limbs.values() if limb.kind == "leg"]
-    leg = max(legs, default=robot.longest_limb)
-    inertia = robot.mass * leg**2
+    leg, slides = robot.longest_leg, sliding_degrees(robot)
+    inertia = robot.mass * np.where(slides, 1.0, leg**2)
     damping = TORQUE_DAMPING * inertia * math.sqrt(STANDARD_GRAVITY / leg)
     missing = usual.rotor_inertia <= 0.0
-    estimated = _rotor_inertia(usual, inertia)
+    estimated = estimate_rotor_inertia(robot, usual.torque_limit, usual.velocity_limit)
     rotor = np.where(missing, estimated, usual.rotor_inertia)
     assumptions = usual.assumptions
     if missing.any():
-        low, high = estimated[missing].min(), estimated[missing].max()
+        found = spans(estimated, missing, slides, ("kg m²", "kg"), 2)
         assumptions += (
             f"rotor inertia of {missing.sum()} joints not in the file, estimated as "
-            f"{low:.2g} to {high:.2g} kg m² from their limits of torque and speed",
+            f"{found} from their limits of torque and speed",
         )
     given = {
         "stiffness": 0.0,
@@ -298,20 +282,6 @@ def torque_actuation(robot: Robot, **parameters: Any) -> Actuation:
         "assumptions": assumptions,
     }
     return usual.with_parameters(**{**given, **parameters})
-
-
-def _rotor_inertia(actuation: Actuation, inertia: float) -> Array:
-    """Return rotor inertias as limits of torque and speed let expect, shape (n,).
-
-    Args:
-        actuation: Actuators with their limits.
-        inertia: m L² of the robot [kg m²].
-    """
-    limited = np.isfinite(actuation.torque_limit) & (actuation.velocity_limit > 0.0)
-    slowest = np.where(limited, actuation.velocity_limit, np.inf)
-    torque = np.where(limited, actuation.torque_limit, 0.0)
-    least, most = (part * inertia for part in ROTOR_INERTIA)
-    return np.clip(ROTOR_TIME * torque / slowest, least, most)
 
 
 def stance_bandwidth(robot: Robot) -> float:
@@ -326,90 +296,3 @@ def stance_bandwidth(robot: Robot) -> float:
         return STANCE_BANDWIDTH
     rate = math.sqrt(LEAST_STIFFNESS_RATIO * STANDARD_GRAVITY / height)
     return max(STANCE_BANDWIDTH, rate / (2.0 * math.pi))
-
-
-def moved_inertia(robot: Robot) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return what each joint moves, in the order of v[6:], standing.
-
-    Returns:
-        Inertia [kg m² or kg]: of a leg's joint that of all but what hangs on it, as the
-        foot stands still, if that is more; of other joints that of what hangs on them.
-        Torque or force that holds what hangs on a joint stretched out [Nm or N].
-        Whether it is a leg's joint. Shape (nv - 6,) each.
-    """
-    model, data, q = robot.model, robot.model.createData(), robot.standing
-    pin.crba(model, data, q)
-    pin.computeSubtreeMasses(model, data)
-    pin.centerOfMass(model, data, q)
-    pin.computeJointJacobians(model, data, q)
-    whole = data.oMi[1].act(data.Ycrb[1])
-    legs = robot.leg_joints
-    least = LEAST_INERTIA * robot.mass * robot.longest_limb**2
-    count = robot.nv - BASE_DOF
-    inertia, holding = np.zeros(count), np.zeros(count)
-    in_leg = np.zeros(count, dtype=bool)
-    for body in range(2, model.njoints):
-        joint = model.joints[body]
-        below = data.oMi[body].act(data.Ycrb[body])
-        slides = joint.shortname().startswith("JointModelP")
-        for column in range(joint.idx_v, joint.idx_v + joint.nv):
-            at, motion = column - BASE_DOF, pin.Motion(data.J[:, column])
-            own = float(motion.vector @ (below * motion).vector)
-            inertia[at], in_leg[at] = max(own, least), model.names[body] in legs
-            if in_leg[at]:
-                others = float(motion.vector @ (whole * motion).vector) - own
-                inertia[at] = max(own, others)
-            arm = 1.0 if slides else _reach(data, body)
-            holding[at] = data.mass[body] * STANDARD_GRAVITY * arm
-    return inertia, holding, in_leg
-
-
-def _reach(data: pin.Data, body: int) -> float:
-    """Return the distance from a joint to the centre of mass that hangs on it [m]."""
-    if data.mass[body] <= 0.0:  # Pinocchio divides by it
-        return 0.0
-    return float(np.linalg.norm(data.com[body]))
-
-
-def _estimate_limits(
-    robot: Robot,
-    values: dict[str, Array],
-    driven: NDArray[np.bool_],
-    holding: Array,
-    in_leg: NDArray[np.bool_],
-) -> tuple[str, ...]:
-    """Put estimates where a file has no limits, or absurd ones; say what was done."""
-    legs = [limb.length for limb in robot.limbs.values() if limb.kind == "leg"]
-    leg = max(legs, default=robot.longest_limb)
-    weight = robot.mass * STANDARD_GRAVITY
-    names = np.array(degree_names(robot))
-    # a limb of no weight still has something to do
-    limb = np.maximum(LIMB_TORQUE * holding, 1e-3 * weight * leg)
-    estimates = {
-        "torque_limit": np.where(in_leg, LEG_TORQUE * weight * leg, limb),
-        "velocity_limit": SPEED
-        * math.sqrt(STANDARD_GRAVITY / leg)
-        * np.ones(len(limb)),
-    }
-    absurd = {
-        "torque_limit": ABSURD_TORQUE * weight * leg,
-        "velocity_limit": ABSURD_SPEED,
-    }
-    said = []
-    for name, estimate in estimates.items():
-        own = values[name]
-        missing = driven & ((own <= 0.0) | (own > absurd[name]))
-        if missing.any():
-            least, most = estimate[missing].min(), estimate[missing].max()
-            unit = "Nm" if name == "torque_limit" else "rad/s"
-            span = f"{least:.3g}" + (f" to {most:.3g}" if most > least else "")
-            joints = list(names[missing][:MOST_NAMED])
-            if missing.sum() > MOST_NAMED:
-                joints.append(f"and {missing.sum() - MOST_NAMED} more")
-            said.append(
-                f"{name.replace('_', ' ')} of {missing.sum()} joints not in the file "
-                f"(zero, missing or beyond any actuator), estimated as {span} {unit}: "
-                f"{', '.join(joints)}"
-            )
-            values[name] = np.where(missing, estimate, own)
-    return tuple(said)

@@ -234,8 +234,10 @@ def _saturated(world: World, run: Run, lost: int) -> FallCause | None:
         if row is None or run.time[lost] - run.time[row] < SUSTAINED:
             continue
         time = float(run.time[row])
+        unit = "N" if name in run.robot.sliding_joints else "Nm"
         text = (
-            f"the actuator of {name} was at its limit of {limit:g} Nm from {time:.2f} s"
+            f"the actuator of {name} was at its limit of {limit:g} {unit} from "
+            f"{time:.2f} s"
         )
         found.append(FallCause("saturated", time, text))
     return min(found, key=lambda cause: cause.time, default=None)

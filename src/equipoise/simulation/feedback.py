@@ -28,6 +28,7 @@ from equipoise.balance.whole_body.tasks import Task
 from equipoise.control.blocks import Controller, Estimator
 from equipoise.control.certificate import Gains
 from equipoise.errors import EquipoiseError, NameNotFoundError
+from equipoise.robot.joint_coordinates import sliding_degrees
 from equipoise.robot.model import Robot
 from equipoise.simulation.actuation import Mode
 from equipoise.simulation.noise import Noise
@@ -40,8 +41,9 @@ from equipoise.simulation.world import World
 # have the noise of that force at the end of the sole.
 ENCODER, GYROSCOPE, ACCELEROMETER, FORCE, DELAY = 1e-4, 0.01, 0.1, 0.01, 2e-3
 PERIOD = 2e-3
-# Joints brake before their stops with this many times g / L, L the leg's length, or
-# with this part of what their torque gives the inertia that they move in the air.
+# Joints brake before their stops with this many times g / L, L the leg's length, or g
+# if they slide, or with this part of what their torque gives the inertia that they move
+# in the air.
 BRAKING, BRAKING_TORQUE = 15.0, 0.6
 # Nothing, where it is divided by [kg m²].
 NO_INERTIA = 1e-12
@@ -263,13 +265,13 @@ def known_joints(world: World, model: Robot | None = None) -> Joints:
         model: The robot as the controller knows it; as it is unless given.
     """
     actuation, robot = world.actuation, model or world.robot
-    leg = max(limb.length for limb in robot.limbs.values() if limb.kind == "leg")
     inertia = np.diag(pin.crba(robot.model, robot.data, robot.standing))[BASE_DOF:]
     inertia = np.maximum(inertia + actuation.rotor_inertia, NO_INERTIA)
     torque = BRAKING_TORQUE * actuation.torque_limit
     # a joint without torque cannot brake at all: its stop stops it
     possible = np.where(torque > 0.0, torque / inertia, np.inf)
-    braking = np.minimum(BRAKING * world.gravity / leg, possible)
+    lever = np.where(sliding_degrees(robot), 1.0, robot.longest_leg)
+    braking = np.minimum(BRAKING * world.gravity / lever, possible)
     motion = JointRange(
         actuation.lower, actuation.upper, actuation.velocity_limit, braking
     )

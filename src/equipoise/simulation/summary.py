@@ -47,9 +47,14 @@ class Check:
         """Return what failed, in words."""
         factor = 100.0 if self.unit == "%" else 1.0
         unit = f" {self.unit}" if self.unit else ""
+        value, limit = factor * self.value, factor * self.limit
+        # as many digits as tell them apart
+        digits = next(
+            (n for n in range(3, 9) if f"{value:.{n}g}" != f"{limit:.{n}g}"), 3
+        )
         return (
-            f"the check '{self.name}' failed ({factor * self.value:.3g}{unit}, "
-            f"at most {factor * self.limit:.3g}{unit})"
+            f"the check '{self.name}' failed ({value:.{digits}g}{unit}, "
+            f"at most {limit:.{digits}g}{unit})"
         )
 
 

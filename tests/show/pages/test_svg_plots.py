@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from equipoise.show.charts.chart import envelope, thin_path
 from equipoise.show.pages.labels import (
     readable_results,
+    value_beside_limit,
     value_with_unit,
     values_with_unit,
 )
 from equipoise.show.pages.markup import element, path, text
 from equipoise.show.pages.svg_plots import make_axis
+from equipoise.simulation.summary import Check
 
 
 @given(st.integers(1, 3000), st.integers(1, 50), st.integers(0, 5))
@@ -104,6 +106,16 @@ def test_values_of_a_quantity_have_one_unit():
     assert values_with_unit([0.012, 0.94, 3e-5], "m") == ["0.012 m", "0.94 m", "0 m"]
     assert values_with_unit([6.29e-4, 0.0094], "m") == ["0.63 mm", "9.4 mm"]
     assert values_with_unit([None, 0.02], "s") == ["–", "20 ms"]
+
+
+def test_a_value_beyond_its_limit_looks_so():
+    """Where rounding hides which is larger there are more decimals."""
+    assert value_beside_limit(1.0004, 1.0, "%") == ("100.04 %", "100 %")
+    assert value_beside_limit(0.2, 1.0, "%") == ("20 %", "100 %")
+    assert value_beside_limit(1.0, 1.0, "%") == ("100 %", "100 %")
+    assert value_beside_limit(None, 0.02, "m") == ("–", "20 mm")
+    said = Check("speed over its limit", 1.0004, 1.0, "%").failure()
+    assert said.endswith("(100.04 %, at most 100 %)")
 
 
 def test_results_in_words():

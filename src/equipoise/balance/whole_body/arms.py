@@ -61,7 +61,7 @@ def use_arms(robot: Robot, arms: Arms | None, moving: tuple[str, ...] = ()) -> A
         raise EquipoiseError(f"{robot.name} has no arms that could be {WORDS[arms]}")
     if arms == "still":
         return ArmUse((*moving, *joints))
-    leg = max(limb.length for limb in robot.limbs.values() if limb.kind == "leg")
+    leg = robot.longest_leg
     weight = YAW_WEIGHT / (robot.mass * leg**2) ** 2
     damping = YAW_DAMPING * math.sqrt(STANDARD_GRAVITY / leg)
     task = AngularMomentumTask((0.0, 0.0, weight), damping)

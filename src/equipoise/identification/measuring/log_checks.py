@@ -18,7 +18,7 @@ from equipoise.identification.measuring.balance_series import (
     runs,
 )
 from equipoise.kinematics.com import com_jacobian
-from equipoise.log.recordings.match_to_robot import degrees_reason, slides
+from equipoise.log.recordings.match_to_robot import degrees_reason
 from equipoise.log.recordings.recording import MeasuredWrench, Recording
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import configurations, degree_names
@@ -122,9 +122,8 @@ def in_si(recording: Recording, robot: Robot, units: Mapping[str, str]) -> Recor
     for kind in units:
         if kind not in UNITS:
             raise EquipoiseError(f"unknown kind of unit '{kind}'; units are {known}")
-    sliding = slides(robot)
     joints = {
-        name: values * factor["length" if name in sliding else "angle"]
+        name: values * factor["length" if name in robot.sliding_joints else "angle"]
         for name, values in recording.joints.items()
     }
     scale = np.repeat([factor["force"], factor["torque"]], 3)
@@ -176,9 +175,8 @@ def _check_joint_units(
             f"{recording.source}: joint positions look like degrees: {reason}; "
             f"{unit_hint('angle', 'deg')}"
         )
-    sliding = slides(robot)
     for name in degree_names(robot):
-        if name not in sliding or name not in recording.joints:
+        if name not in robot.sliding_joints or name not in recording.joints:
             continue
         middle = float(np.median(np.abs(recording.joints[name])))
         if middle > FAR_LIMBS * robot.longest_limb:

@@ -98,13 +98,7 @@ def matched_torques(recording: Recording, robot: Robot, notices: list[str]) -> A
 
 def _check_robot(recording: Recording, robot: Robot) -> None:
     names = degree_names(robot)
-    legs = {
-        joint
-        for limb in robot.limbs.values()
-        if limb.kind == "leg"
-        for joint in limb.joints
-    }
-    needed = [name for name in names if name in legs] or list(names)
+    needed = [name for name in names if name in robot.leg_joints] or list(names)
     lacking = [name for name in needed if name not in recording.joints]
     matched = len(needed) - len(lacking)
     if lacking and matched < LEAST_MATCHED * len(needed):
@@ -122,10 +116,9 @@ def degrees_reason(recording: Recording, robot: Robot) -> str | None:
     They do if they are far beyond the limits in many joints.
     """
     beyond, checked = [], 0
-    sliding = slides(robot)
     for actuator in robot.actuators:
         limits = np.array([actuator.lower, actuator.upper])
-        turns = actuator.joint not in sliding
+        turns = actuator.joint not in robot.sliding_joints
         if actuator.joint in recording.joints and turns and np.isfinite(limits).all():
             checked += 1
             values = recording.joints[actuator.joint]
@@ -139,16 +132,6 @@ def degrees_reason(recording: Recording, robot: Robot) -> str | None:
         f"'{name}' is at {value:.1f}, its limits are {lower:.2f} and {upper:.2f} rad, "
         f"and {len(beyond)} of {checked} joints are as far beyond"
     )
-
-
-def slides(robot: Robot) -> set[str]:
-    """Return the names of the joints that slide: their positions are lengths."""
-    model = robot.model
-    return {
-        name
-        for name, joint in zip(model.names, model.joints, strict=True)
-        if joint.shortname().removeprefix("JointModel").startswith("P")
-    }
 
 
 def _rest(robot: Robot) -> Array:

@@ -38,6 +38,8 @@ OTHER_UNITS = {
 LEAST = {"mm": 1e-3, "ms": 1e-3}
 NOTHING = 1e-9
 DIGITS = 3
+# Decimals that are added at most to tell a value from its limit.
+MORE_DECIMALS = 5
 NAMES = {"com": "CoM", "zmp": "ZMP", "cop": "CoP", "fz": "Fz", "rms": "RMS"}
 # What a reader looks for first; the rest follows by name.
 FIRST = (
@@ -211,6 +213,19 @@ def values_with_unit(values: Sequence[object], unit: str) -> list[str]:
     The largest of them decides: it has three digits at least.
     """
     return [_words(value, *_scale(values, unit)) for value in values]
+
+
+def value_beside_limit(value: object, limit: object, unit: str) -> tuple[str, str]:
+    """Return a value and its limit as texts that differ if they do."""
+    unit, factor, decimals = _scale([value, limit], unit)
+    for digits in range(decimals, decimals + MORE_DECIMALS):
+        texts = (
+            _words(value, unit, factor, digits),
+            _words(limit, unit, factor, digits),
+        )
+        if value == limit or texts[0] != texts[1]:
+            break
+    return texts
 
 
 def signed(value: float, digits: int) -> str:

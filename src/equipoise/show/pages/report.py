@@ -18,6 +18,7 @@ from equipoise.show.pages.labels import (
     joint_use_rows,
     push_rows,
     readable_results,
+    value_beside_limit,
     value_with_unit,
     values_with_unit,
 )
@@ -178,8 +179,8 @@ def _checks(results: Mapping[str, Any]) -> str:
     rows = []
     for check in results.get("checks", []):
         passed = bool(check.get("passed"))
-        shown = values_with_unit(
-            [check.get("value"), check.get("limit")], str(check.get("unit") or "")
+        shown = value_beside_limit(
+            check.get("value"), check.get("limit"), str(check.get("unit") or "")
         )
         mark = element(
             "span", "within" if passed else "beyond", class_="good" if passed else "bad"
