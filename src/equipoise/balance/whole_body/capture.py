@@ -16,9 +16,10 @@ polygon P less a margin by the distance e, the upper body is swung with ℓ = b 
 is inside again or the torso could not be stopped before it lies too low. The way of the
 swing is ∫ ℓ dt = (e₀ + ω ∫ e dt) / ω: it is the shorter, the faster η comes back.
 
-Where no step may help, the swing begins as soon as η is foreseen to leave P, and a foot
-that carries little is lifted. The torso comes back with an opposite ℓ, which moves η
-outwards; as long as |ℓ| is less than the distance of η from the edge, p can bear it.
+Where no step may help, the swing begins as soon as η is foreseen to leave P, arms are
+thrown along with it, and a foot that carries little is lifted. The torso comes back
+with an opposite ℓ, which moves η outwards; as long as |ℓ| is less than the distance of
+η from the edge, p can bear it.
 
 All of this sets in as η goes from the plan's DCM towards the edge of the soles, and
 ends slowly; before, and in a walk, tasks and contacts are what they are without it.
@@ -41,7 +42,7 @@ from equipoise.balance.whole_body.capture_gains import CaptureGains
 from equipoise.balance.whole_body.capture_tasks import BalanceTasks, CaptureTasks
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
-from equipoise.balance.whole_body.lifted_foot import LiftedFoot
+from equipoise.balance.whole_body.lifted_foot import LiftedFoot, torques_to_carry
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import Contact
 from equipoise.balance.whole_body.step_targets import omega_of
@@ -78,6 +79,7 @@ class Capture:
         feet: Its feet.
         tasks: Its tasks.
         motion: Where the joints may be.
+        torque_limit: Largest torques of the joints [Nm or N], shape (nv - 6,).
         keep: Joints whose weights are never changed, in the order of v[6:].
         height_rate: Rate of the CoM's height [1/s].
         period: Time between two ticks [s].
@@ -96,6 +98,7 @@ class Capture:
         feet: Feet,
         tasks: BalanceTasks,
         motion: JointRange,
+        torque_limit: Array,
         keep: Sequence[int],
         height_rate: float,
         period: float,
@@ -105,6 +108,7 @@ class Capture:
         self.dynamics, self.feet, self.period = dynamics, feet, period
         self._stepping, self._in_place = gains, in_place
         self.gains, self._height_rate = gains, height_rate
+        self._torque_limit = torque_limit
         soles = dynamics.robot.soles.values()
         self._width = min(float(min(sole.size)) for sole in soles)
         self._with_steps = CaptureTasks(dynamics, feet, tasks, keep, gains)
@@ -112,7 +116,7 @@ class Capture:
         self._changed = self._with_steps
         self._zmp_task = ZmpTask(gains.zmp_weight)
         self._swing = Swing(dynamics, tasks.torso, motion)
-        self.lifted = LiftedFoot(feet)
+        self.lifted = LiftedFoot(feet, self._can_carry)
         self.reset()
 
     def reset(self) -> None:
@@ -191,6 +195,7 @@ class Capture:
             over = soon if float(soon @ soon) > float(over @ over) else over
         self.free = min(length_of(over) / margin, 1.0)
         self._changed.set(self.alert, self.free)
+        self._changed.throw_arms(over, self.free)
         self._hold_feet(known)
         if gains.lift is not None:
             tilt, _ = self._swing.tilt()
@@ -198,13 +203,28 @@ class Capture:
             self.lifted.update(
                 gains.lift, known, corners, places, eta, over, tilt, may_begin=leaves
             )
-            self._swing.free_leg = self.lifted.number
+        self._swing.free_leg = self._free_leg(known)
         support = self.lifted.support(both, corners)
         if gains.corner > 0.0:
             support = support.with_cut_corners(gains.corner * self._width)
         reference = self.lifted.reference(planned, corners)
         push = _Push(eta, swing, over, reference, support)
         return self._captured(known, target, wanted, push)
+
+    def _can_carry(self, number: int, point: Array) -> bool:
+        """Return whether a leg can carry all of the weight on a point of the ground."""
+        feet, dynamics = self.feet, self.dynamics
+        frame = dynamics.frame(feet.feet[number].contact.frame)
+        torque = torques_to_carry(dynamics, frame, point, feet.weight)
+        return bool((np.abs(torque) <= self._torque_limit).all())
+
+    def _free_leg(self, known: Estimate) -> int | None:
+        """Return the leg whose stops do not end a swing: of a lifted or light foot."""
+        if self.lifted.number is not None:
+            return self.lifted.number
+        left, right = (self.feet.felt(known, number)[1] for number in (0, 1))
+        light = min(left, right) < self.gains.light_leg * self.feet.weight
+        return int(right < left) if light else None
 
     def _over(
         self, support: Support, planned: Array, eta: Array, margin: float

@@ -34,6 +34,10 @@ class CaptureGains:
             their width: on a corner a foot turns.
         swing: b, how much the upper body is swung.
         swing_rate: Rate at which the swing follows, over ω.
+        arm_swing: Speed at which arms are thrown along with the swing.
+        arm_rate: Rate at which they come to it; zero if none are thrown.
+        light_leg: A leg whose foot carries less than this does not end a swing at its
+            stops, over the weight.
         lever: Largest distance of the pivot from the ZMP, over the CoM's height.
         friction: Largest horizontal over vertical force that is asked for.
         back: Part of the distance of η from the edge that the swing back may use.
@@ -78,6 +82,9 @@ class CaptureGains:
     corner: float = 0.0
     swing: float = 3.0
     swing_rate: float = 8.0
+    arm_swing: float = 4.0
+    arm_rate: float = 0.0
+    light_leg: float = 0.0
     lever: float = 0.3
     friction: float = math.inf
     back: float = 0.0
@@ -112,14 +119,19 @@ def gains_in_place() -> CaptureGains:
         CaptureGains(),
         whole=0.2,
         dcm=6.0,
-        margin=0.2,
+        margin=0.1,
         along_push=True,
         foresight=0.2,
         corner=0.1,
+        arm_rate=8.0,
+        light_leg=0.2,
         lever=0.6,
         friction=0.5,
         back=0.5,
-        tilt_braking=2.5,
+        tilt_braking=2.0,
+        crouch=0.02,
         drag=0.03,
         lift=LiftGains(),
+        arm_weight=0.003,
+        posture_return=1.0,
     )

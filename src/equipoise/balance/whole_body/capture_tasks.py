@@ -2,6 +2,13 @@
 
 The ZMP comes first, then the CoM; the torso is free to tilt and arms to swing, and what
 moves little inertia keeps still. Forces may act up to the edge of the soles.
+
+An arm of mass m, with its CoM at r from its shoulder and the shoulder at s from the
+robot's CoM, turns with the angular momentum m (r² + s·r) θ̇ besides its own: hanging, r
+is against s, and there is little of it or even the opposite. A programme that looks at
+one tick leaves such arms where they are. On the way from there to over the head s·r is
+made up for, and m r² π is left. So arms are thrown along with the swing at once, as
+long as they cost nothing, and have their speed when they are worth it.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.capture_gains import CaptureGains
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
-from equipoise.balance.whole_body.swing import LEAST, degrees_of
+from equipoise.balance.whole_body.swing import LEAST, degrees_of, degrees_of_limb
 from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, Task
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.anatomy.geometry import widest_corners
@@ -76,6 +83,9 @@ class CaptureTasks:
         if arms:
             inertia = _inertias(robot)[arms]
             self._swings[arms] = (inertia / inertia.max()) ** 2
+            if gains.arm_rate > 0.0:
+                turned = _turned_inertias(robot)[arms]
+                self._swings[arms] = (turned / turned.max()) ** 2
             weights[arms] = np.minimum(
                 gains.arm_weight / self._swings[arms], gains.waist_weight
             )
@@ -86,6 +96,11 @@ class CaptureTasks:
             _Usual(tasks.com, np.array([gains.com_weight] * 2 + [height])),
             _Usual(tasks.torso, np.array([tilt, tilt, gains.yaw_weight])),
             _Usual(tasks.posture, weights),
+        ]
+        self._arms = [
+            (limb.end_link, degrees_of_limb(robot, limb))
+            for limb in robot.limbs.values()
+            if limb.kind == "arm" and gains.arm_rate > 0.0
         ]
         self.points = [
             _sizes(
@@ -122,6 +137,27 @@ class CaptureTasks:
         size = math.ceil(SIZES * alert)
         for foot, points in zip(self.feet.feet, self.points, strict=True):
             foot.contact.points_in_frame = points[size]
+
+    def throw_arms(self, over: Array, free: float) -> None:
+        """Let arms turn about the axis of the swing, as fast as they can.
+
+        Args:
+            over: By how much η should be farther inside the soles [m], shape (2,).
+            free: How much the upper body is free to swing, 0 to 1.
+        """
+        length = math.hypot(*over)
+        if not self._arms or free == 0.0 or length < LEAST:
+            return
+        gains, rate, dynamics = self.gains, self.feet.rate, self.dynamics
+        axis = np.array([-over[1], over[0], 0.0]) / length
+        posture, speed = self._usual[2].task, dynamics.v[BASE_DOF:]
+        assert isinstance(posture, PostureTask)
+        thrown = np.zeros(len(speed))
+        for link, degrees in self._arms:
+            turns = dynamics.jacobian(dynamics.frame(link))[3:, BASE_DOF:][:, degrees]
+            thrown[degrees] = gains.arm_swing * rate * (axis @ turns) - speed[degrees]
+        part = free * gains.arm_rate * rate * np.sqrt(self._swings)
+        posture.acceleration = posture.acceleration + part * thrown
 
     def _soft(self, usual: _Usual, most: float) -> tuple[Array, Array]:
         """Return stiffness and damping with which a task far off comes back slowly."""
@@ -169,6 +205,13 @@ def _sizes(points: Array, polygon: Array, parts: Array) -> list[Array]:
     middle, away = points.mean(axis=0), np.zeros((len(corners), 3))
     away[:, :2] = corners - middle[:2]
     return [points, *(middle + part * away for part in parts)]
+
+
+def _turned_inertias(robot: Robot) -> Array:
+    """Return the inertia that each joint turns, about its own axis, standing."""
+    data = robot.model.createData()
+    pin.crba(robot.model, data, robot.standing)
+    return np.maximum(np.diag(data.M)[BASE_DOF:], LEAST)
 
 
 def _inertias(robot: Robot) -> Array:

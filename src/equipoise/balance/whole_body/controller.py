@@ -184,6 +184,7 @@ class WholeBodyController(Controller[State]):
             self.feet,
             BalanceTasks(self.com_task, self.torso_task, self.posture_task),
             joints.motion,
+            self.torque_limit,
             self._follow,
             gains.height * rate,
             period,

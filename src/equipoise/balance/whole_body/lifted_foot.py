@@ -4,17 +4,22 @@ A push to the side puts all of the weight on one foot. As long as the other stay
 on the ground, the pelvis cannot roll: its leg comes to a stop of its hip, or to a
 straight knee. Lifted, its leg is free to swing out with the upper body, and adds to the
 angular momentum that takes the push. It comes back to where it stood, as the torso
-does, and is put down; meanwhile η is kept over the sole that carries alone.
+does, and is put down; meanwhile η is kept over the sole that carries alone. No foot is
+lifted where the other leg is too weak: at the edge of one sole an ankle bears twice
+what it bears beside the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
+from equipoise.balance.skeleton import BASE_DOF
+from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
 from equipoise.balance.whole_body.support import Support, length_of, support_of
 from equipoise.control.signals import Target
@@ -52,7 +57,7 @@ class LiftGains:
     """
 
     load: float = 0.15
-    lateral: float = 0.85
+    lateral: float = 0.5
     over_sole: float = 0.5
     off_sole: float = 0.1
     height: float = 0.03
@@ -72,13 +77,15 @@ class LiftedFoot:
 
     Args:
         feet: Feet of the robot.
+        can_carry: Whether the leg of a foot, 0 for the left and 1 for the right, can
+            carry all of the weight on a point of the ground [m], shape (2,).
 
     Attributes:
         number: Which foot is lifted, 0 for the left and 1 for the right; or None.
     """
 
-    def __init__(self, feet: Feet) -> None:
-        self.feet = feet
+    def __init__(self, feet: Feet, can_carry: Callable[[int, Array], bool]) -> None:
+        self.feet, self._can_carry = feet, can_carry
         self.reset()
 
     def reset(self) -> None:
@@ -179,7 +186,10 @@ class LiftedFoot:
         for light in (0, 1):
             _, load = self.feet.felt(known, light)
             part = _part_across(eta, corners[1 - light], corners[light])
-            if load < gains.load * self.feet.weight and part > gains.over_sole:
+            if load >= gains.load * self.feet.weight or part <= gains.over_sole:
+                continue
+            zmp = support_of(corners[1 - light]).nearest(eta)
+            if self._can_carry(1 - light, zmp):
                 self.number, self._height = light, 0.0
                 self._weight = gains.free_weight
 
@@ -197,6 +207,26 @@ class LiftedFoot:
         task.stiffness, task.damping = rate**2, 2.0 * rate
         task.pose = np.array(place)
         task.pose[2, 3] += self._height * feet.length
+
+
+def torques_to_carry(
+    dynamics: Dynamics, frame: int, point: Array, weight: float
+) -> Array:
+    """Return the joint torques that bear a weight on a point, without the legs' own.
+
+    Args:
+        dynamics: Dynamics of the robot, up to date.
+        frame: Number of the foot's frame.
+        point: Where the ground bears it [m], shape (2,).
+        weight: The weight [N].
+
+    Returns:
+        Torques [Nm or N], shape (nv - 6,).
+    """
+    jacobian, here = dynamics.jacobian(frame), dynamics.pose(frame).translation
+    x, y = point - here[:2]
+    upwards = jacobian[2] + y * jacobian[3] - x * jacobian[4]  # of that point
+    return np.asarray(-weight * upwards[BASE_DOF:])
 
 
 def _part_across(point: Array, sole: Array, other: Array) -> float:

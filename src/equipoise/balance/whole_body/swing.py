@@ -21,6 +21,7 @@ from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Limb
 
 # Where the torso turns at more than this part of the rate at which it could still be
 # stopped, the swing is made less.
@@ -38,8 +39,8 @@ class Swing:
         motion: Where the joints may be.
 
     Attributes:
-        free_leg: Leg whose foot is lifted, 0 the left and 1 the right; or None. Its
-            stops do not matter.
+        free_leg: Leg whose foot is lifted or carries little, 0 the left and 1 the
+            right; or None. Its stops do not matter.
     """
 
     def __init__(
@@ -114,8 +115,15 @@ def degrees_of(robot: Robot, kind: str) -> list[int]:
     found: list[int] = []
     for limb in robot.limbs.values():
         if limb.kind == kind:
-            for name in limb.subtree_joints if kind == "arm" else limb.joints:
-                joint = robot.model.joints[robot.model.getJointId(name)]
-                first = joint.idx_v - BASE_DOF
-                found.extend(range(first, first + joint.nv))
+            found.extend(degrees_of_limb(robot, limb))
+    return found
+
+
+def degrees_of_limb(robot: Robot, limb: Limb) -> list[int]:
+    """Return the degrees of freedom of a limb, in the order of v[6:]; hands' too."""
+    found: list[int] = []
+    for name in limb.subtree_joints if limb.kind == "arm" else limb.joints:
+        joint = robot.model.joints[robot.model.getJointId(name)]
+        first = joint.idx_v - BASE_DOF
+        found.extend(range(first, first + joint.nv))
     return found
