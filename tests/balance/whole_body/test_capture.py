@@ -14,13 +14,18 @@ from whole_body_states import ROBOTS, dynamics_of
 
 import equipoise as eq
 from equipoise.balance.whole_body.controller import WholeBodyController
-from equipoise.balance.whole_body.dynamics import Dynamics
-from equipoise.balance.whole_body.lifted_foot import LiftedFoot, LiftGains
+from equipoise.balance.whole_body.dynamics import Dynamics, sole_frame
+from equipoise.balance.whole_body.lifted_foot import (
+    LiftedFoot,
+    LiftGains,
+    torques_to_carry,
+)
 from equipoise.balance.whole_body.support import support_of
-from equipoise.balance.whole_body.swing import Swing
+from equipoise.balance.whole_body.swing import Swing, degrees_of_limb
 from equipoise.balance.whole_body.tasks import FrameTask
 from equipoise.balance.whole_body.zmp_task import ZmpTask
 from equipoise.gait.standing import standing_reference
+from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.simulation.feedback import known_joints, whole_body_feedback
@@ -209,7 +214,9 @@ def test_the_same_controller_twice_gives_the_same_run() -> None:
     assert np.array_equal(runs[0].q, runs[1].q)
 
 
-def lifted_right_foot(gains: LiftGains) -> tuple[LiftedFoot, Any]:
+def lifted_right_foot(
+    gains: LiftGains, *, can_carry: bool = True
+) -> tuple[LiftedFoot, Any]:
     """Return a lifted right foot at its place, and what updates it: η, excess, tilt."""
     task = FrameTask("sole", 10.0, 100.0)
     task.pose = np.eye(4)
@@ -230,7 +237,7 @@ def lifted_right_foot(gains: LiftGains) -> tuple[LiftedFoot, Any]:
     places = [np.eye(4), np.eye(4)]
     for number, pose in enumerate(places):
         pose[:3, 3] = place[number]
-    lifted = LiftedFoot(cast("Any", feet))
+    lifted = LiftedFoot(cast("Any", feet), lambda number, point: can_carry)
 
     def update(eta: list[float], over: list[float], tilt: float = 0.5) -> None:
         where, beyond = np.array(eta), np.array(over)
@@ -250,6 +257,117 @@ def test_a_foot_is_lifted_by_pushes_to_the_side_alone() -> None:
     assert lifted.number == 1
     never, _ = lifted_right_foot(LiftGains(lateral=1.01))
     assert never.number is None
+
+
+def test_no_foot_is_lifted_where_the_other_leg_is_too_weak() -> None:
+    """The leg that would carry alone decides."""
+    lifted, _ = lifted_right_foot(LiftGains(), can_carry=False)
+    assert lifted.number is None
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("side", SIDES)
+def test_torques_to_carry_are_those_of_a_force_on_the_foot(
+    name: str, side: str
+) -> None:
+    """They are what a vertical force on the foot changes in inverse dynamics."""
+    dynamics = dynamics_of(name, 7)
+    robot, frame = dynamics.robot, dynamics.frame(sole_frame(side))
+    place = dynamics.pose(frame).translation
+    point = place[:2] + np.array([0.07, -0.02])
+    found = torques_to_carry(dynamics, frame, point, 300.0)
+
+    joint = robot.model.joints[robot.model.getJointId(robot.legs[side].joints[-1])].id
+    at = pin.SE3(np.eye(3), np.array([*point, place[2]]))
+    pushed = at.act(pin.Force(np.array([0.0, 0.0, 300.0]), np.zeros(3)))
+    data, still = robot.model.createData(), np.zeros(robot.nv)
+    pin.forwardKinematics(robot.model, data, dynamics.q)
+    forces = [pin.Force.Zero() for _ in range(robot.model.njoints)]
+    without = pin.rnea(robot.model, data, dynamics.q, still, still, forces).copy()
+    forces[joint] = data.oMi[joint].actInv(pushed)
+    changed = pin.rnea(robot.model, data, dynamics.q, still, still, forces) - without
+    assert found == pytest.approx(changed[6:], abs=1e-9)
+
+
+def test_a_foot_is_not_lifted_onto_an_ankle_that_cannot_bear_its_edge() -> None:
+    """Ankles of half the torque that the edge of one sole needs keep both feet down."""
+    robot = eq.load("humanoid")
+    world = trial_world(robot, None, "torque")
+    joints = known_joints(world, robot)
+    ankles = [
+        robot.model.joints[robot.model.getJointId(f"{side}_ankle_pitch")].idx_v - 6
+        for side in SIDES
+    ]
+    edge = max(robot.soles["left"].polygon_in_sole[:, 0])
+    weak = joints.torque.copy()
+    weak[ankles] = 0.5 * robot.mass * STANDARD_GRAVITY * edge
+    for torque, lifts in ((joints.torque, True), (weak, False)):
+        controller = WholeBodyController(robot, 2e-3, replace(joints, torque=torque))
+        corners = controller.capture._corners()
+        ahead = corners[0].mean(axis=0) + np.array([1.0, 0.3])
+        zmp = support_of(corners[0]).nearest(ahead)
+        assert controller.capture._can_carry(0, zmp) is lifts
+
+
+def test_the_stops_of_a_light_leg_do_not_end_a_swing() -> None:
+    """With a hip at its stop, a swing is allowed only where its leg is free."""
+    robot = eq.load("humanoid")
+    dynamics = Dynamics(robot, np.zeros(robot.nv - 6))
+    hip = robot.model.joints[robot.model.getJointId("right_hip_roll")]
+    torso = FrameTask(robot.limbs["torso"].end_link, 1.0, 1.0, directions=(3, 4, 5))
+    motion = known_joints(trial_world(robot, None, "torque")).motion
+    swing = Swing(dynamics, torso, motion)
+    q, v = robot.standing.copy(), np.zeros(robot.nv)
+    q[hip.idx_q], v[hip.idx_v] = motion.upper[hip.idx_v - 6], 2.0
+    dynamics.update(q, v)
+    for leg, allowed in ((None, 0.0), (0, 0.0), (1, 1.0)):
+        swing.free_leg = leg
+        assert swing.spare(0.1, 2.0, 0.9, 15.0) == allowed
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 225])
+def test_arms_are_thrown_about_the_axis_of_the_swing(degrees: float) -> None:
+    """What is asked of them turns them that way; nothing is asked without a swing."""
+    robot = eq.load("humanoid")
+    controller = WholeBodyController(
+        robot, 2e-3, known_joints(trial_world(robot, None, "torque"), robot)
+    )
+    dynamics, posture = controller.dynamics, controller.posture_task
+    capture = controller.capture
+    angle = math.radians(degrees)
+    over = 0.05 * np.array([math.cos(angle), math.sin(angle)])
+    axis = np.array([-math.sin(angle), math.cos(angle), 0.0])
+
+    def thrown(over: Any, free: float) -> Any:
+        posture.acceleration = np.zeros(robot.nv - 6)
+        capture._without.throw_arms(over, free)
+        return posture.acceleration
+
+    assert not thrown(over, 0.0).any()
+    assert not thrown(np.zeros(2), 1.0).any()
+    asked = thrown(over, 1.0)
+    for limb in robot.limbs.values():
+        own = degrees_of_limb(robot, limb)
+        if limb.kind != "arm":
+            assert not asked[own].any()
+            continue
+        turns = dynamics.jacobian(dynamics.frame(limb.end_link))[3:, 6:]
+        assert axis @ turns[:, own] @ asked[own] > 10.0
+    # a robot that may step throws none
+    posture.acceleration = np.zeros(robot.nv - 6)
+    capture._with_steps.throw_arms(over, 1.0)
+    assert not posture.acceleration.any()
+
+
+@pytest.mark.parametrize("degrees", [45, 135])
+def test_diagonal_pushes_lift_a_foot_and_are_captured(degrees: float) -> None:
+    """94 % of J* diagonally: survived, and the foot is back at its place."""
+    robot = eq.load("humanoid")
+    direction = math.radians(degrees)
+    most = theoretical_limit(robot, direction)
+    run = push(robot, 0.94 * most, direction, law="whole-body", seconds=4.0)
+    assert run.summary["achieved"], run.summary["sentence"]
+    assert "in the air" in run.summary["sentence"]
 
 
 def test_a_lifted_foot_waits_for_the_torso() -> None:
