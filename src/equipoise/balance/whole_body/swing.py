@@ -1,9 +1,11 @@
 """How fast an upper body may swing that must be stopped again.
 
 A swing gives the CoM a force only while it is accelerated. What it can do in all is as
-much as the torso may turn: until it lies too low, or until a joint of legs or waist is
+much as the torso may turn: until it lies too low, or until a joint of hips or waist is
 at its stop. Sideways this is soon: the legs stand apart on soles that stay flat, and
-one hip comes to its inner stop.
+one hip comes to its inner stop. Knees do not count: where one is straight the torso
+turns on, and the CoM is lower. Neither do ankles: feet that must stay flat are kept so
+by their contacts.
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ from equipoise.arrays import Array
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.limits import JointRange
+from equipoise.balance.whole_body.swing_limits import hip_degrees
 from equipoise.balance.whole_body.tasks import FrameTask
-from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.description import STANDARD_GRAVITY
-from equipoise.robot.joint_coordinates import degree_of
 from equipoise.robot.model import Robot
 from equipoise.robot.parts import Limb
 
@@ -48,16 +49,13 @@ class Swing:
     ) -> None:
         self.dynamics, self._torso = dynamics, torso
         robot = dynamics.robot
-        self._carrying = np.array(
-            [*degrees_of(robot, "leg"), *degrees_of(robot, "torso")], dtype=int
-        )
-        self._lower = motion.lower[self._carrying]
-        self._upper = motion.upper[self._carrying]
+        hips = hip_degrees(robot)
+        turning = [*hips[0], *hips[1], *degrees_of(robot, "torso")]
+        self._turning = np.array(turning, dtype=int)
+        self._lower = motion.lower[self._turning]
+        self._upper = motion.upper[self._turning]
         self.free_leg: int | None = None
-        self._others = []
-        for side in SIDES:
-            own = [degree_of(robot, name) for name in robot.legs[side].joints]
-            self._others.append(~np.isin(self._carrying, own))
+        self._others = [~np.isin(self._turning, hip) for hip in hips]
 
     def now(self, omega: float) -> Array:
         """Return ℓ = L / (m h ω), turned by a quarter [m], shape (2,).
@@ -101,8 +99,8 @@ class Swing:
         """Return how far the torso may turn on until a joint is at its stop [rad]."""
         if rate <= 0.0:
             return math.inf
-        speed = self.dynamics.v[BASE_DOF:][self._carrying]
-        position = self.dynamics.joint_positions[self._carrying]
+        speed = self.dynamics.v[BASE_DOF:][self._turning]
+        position = self.dynamics.joint_positions[self._turning]
         distance = np.where(speed > 0.0, self._upper - position, position - self._lower)
         times = distance / np.maximum(np.abs(speed), LEAST)
         if self.free_leg is not None:
