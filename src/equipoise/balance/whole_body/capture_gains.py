@@ -129,7 +129,7 @@ def gains_in_place() -> CaptureGains:
         friction=0.5,
         back=0.5,
         tilt_braking=2.0,
-        crouch=0.02,
+        crouch=0.0,
         drag=0.03,
         lift=LiftGains(),
         arm_weight=0.003,
