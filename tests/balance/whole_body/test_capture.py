@@ -20,6 +20,7 @@ from equipoise.balance.whole_body.lifted_foot import (
     LiftGains,
     torques_to_carry,
 )
+from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.support import support_of
 from equipoise.balance.whole_body.swing import Swing, degrees_of_limb
 from equipoise.balance.whole_body.tasks import FrameTask
@@ -103,18 +104,19 @@ def test_pushes_are_captured_and_small_ones_are_not() -> None:
     assert controller.relaxed == {"contacts": 0, "limits": 0, "all": 0}
 
 
-def test_swings_end_before_the_stops_of_the_legs() -> None:
-    """A swing is allowed while hips are far from their stops, and none at a stop."""
+def humanoid_that_swings() -> tuple[eq.Robot, Dynamics, JointRange, Swing]:
+    """Return a robot, its dynamics, where its joints may be, and its swing."""
     robot = eq.load("humanoid")
     dynamics = Dynamics(robot, np.zeros(robot.nv - 6))
-    [hip] = [
-        robot.model.joints[robot.model.getJointId(name)]
-        for name in robot.legs["right"].joints
-        if name == "right_hip_roll"
-    ]
     torso = FrameTask(robot.limbs["torso"].end_link, 1.0, 1.0, directions=(3, 4, 5))
     motion = known_joints(trial_world(robot, None, "torque")).motion
-    swing = Swing(dynamics, torso, motion)
+    return robot, dynamics, motion, Swing(dynamics, torso, motion)
+
+
+def test_swings_end_before_the_stops_of_the_hips() -> None:
+    """A swing is allowed while hips are far from their stops, and none at a stop."""
+    robot, dynamics, motion, swing = humanoid_that_swings()
+    hip = robot.model.joints[robot.model.getJointId("right_hip_roll")]
     q, v = robot.standing.copy(), np.zeros(robot.nv)
     v[hip.idx_v] = 2.0
     allowed = []
@@ -127,6 +129,17 @@ def test_swings_end_before_the_stops_of_the_legs() -> None:
     assert allowed[0] == 1.0
     assert 0.0 < allowed[1] < 1.0
     assert allowed[2] == 0.0
+
+
+@pytest.mark.parametrize("name", ["left_knee", "right_ankle_pitch"])
+def test_straight_knees_and_ankles_at_stops_do_not_end_a_swing(name: str) -> None:
+    """The torso turns on: all of a swing is allowed while they come to their stops."""
+    robot, dynamics, motion, swing = humanoid_that_swings()
+    joint = robot.model.joints[robot.model.getJointId(name)]
+    q, v = robot.standing.copy(), np.zeros(robot.nv)
+    q[joint.idx_q], v[joint.idx_v] = motion.lower[joint.idx_v - 6], -4.0
+    dynamics.update(q, v)
+    assert swing.spare(0.1, 2.0, 0.9, 15.0) == 1.0
 
 
 def test_excess_along_the_way_ends_on_the_inset_edge() -> None:
@@ -311,12 +324,8 @@ def test_a_foot_is_not_lifted_onto_an_ankle_that_cannot_bear_its_edge() -> None:
 
 def test_the_stops_of_a_light_leg_do_not_end_a_swing() -> None:
     """With a hip at its stop, a swing is allowed only where its leg is free."""
-    robot = eq.load("humanoid")
-    dynamics = Dynamics(robot, np.zeros(robot.nv - 6))
+    robot, dynamics, motion, swing = humanoid_that_swings()
     hip = robot.model.joints[robot.model.getJointId("right_hip_roll")]
-    torso = FrameTask(robot.limbs["torso"].end_link, 1.0, 1.0, directions=(3, 4, 5))
-    motion = known_joints(trial_world(robot, None, "torque")).motion
-    swing = Swing(dynamics, torso, motion)
     q, v = robot.standing.copy(), np.zeros(robot.nv)
     q[hip.idx_q], v[hip.idx_v] = motion.upper[hip.idx_v - 6], 2.0
     dynamics.update(q, v)
