@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import icub_models
@@ -13,6 +14,11 @@ import equipoise as eq
 
 CATALOGUE = ["humanoid", "itu-biped", "mahru-1", "muscolo-biped", "three-link"]
 REAL = ["g1", "icub", "romeo", "talos"]
+
+# Shells start what runs in the background deaf to Ctrl-C, and children inherit it:
+# tests that send it to one would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "repeatable",

@@ -13,6 +13,8 @@ import pytest
 from whole_body_states import ROBOTS, dynamics_of
 
 import equipoise as eq
+from equipoise.balance.whole_body.capture_gains import CaptureGains, gains_in_place
+from equipoise.balance.whole_body.capture_tasks import BalanceTasks, CaptureTasks
 from equipoise.balance.whole_body.controller import WholeBodyController
 from equipoise.balance.whole_body.dynamics import Dynamics, sole_frame
 from equipoise.balance.whole_body.lifted_foot import (
@@ -316,10 +318,11 @@ def test_a_foot_is_not_lifted_onto_an_ankle_that_cannot_bear_its_edge() -> None:
     weak[ankles] = 0.5 * robot.mass * STANDARD_GRAVITY * edge
     for torque, lifts in ((joints.torque, True), (weak, False)):
         controller = WholeBodyController(robot, 2e-3, replace(joints, torque=torque))
-        corners = controller.capture._corners()
-        ahead = corners[0].mean(axis=0) + np.array([1.0, 0.3])
-        zmp = support_of(corners[0]).nearest(ahead)
-        assert controller.capture._can_carry(0, zmp) is lifts
+        dynamics = controller.dynamics
+        dynamics.update(robot.standing, np.zeros(robot.nv))
+        sole = dynamics.pose(dynamics.frame(sole_frame("left")))
+        zmp = sole.act(np.array([edge, 0.0, 0.0]))[:2]
+        assert controller.capture.can_carry(0, zmp) is lifts
 
 
 def test_the_stops_of_a_light_leg_do_not_end_a_swing() -> None:
@@ -342,14 +345,18 @@ def test_arms_are_thrown_about_the_axis_of_the_swing(degrees: float) -> None:
         robot, 2e-3, known_joints(trial_world(robot, None, "torque"), robot)
     )
     dynamics, posture = controller.dynamics, controller.posture_task
-    capture = controller.capture
+    tasks = BalanceTasks(controller.com_task, controller.torso_task, posture)
+    in_place, with_steps = (
+        CaptureTasks(dynamics, controller.feet, tasks, [], gains)
+        for gains in (gains_in_place(), CaptureGains())
+    )
     angle = math.radians(degrees)
     over = 0.05 * np.array([math.cos(angle), math.sin(angle)])
     axis = np.array([-math.sin(angle), math.cos(angle), 0.0])
 
     def thrown(over: Any, free: float) -> Any:
         posture.acceleration = np.zeros(robot.nv - 6)
-        capture._without.throw_arms(over, free)
+        in_place.throw_arms(over, free)
         return posture.acceleration
 
     assert not thrown(over, 0.0).any()
@@ -364,7 +371,7 @@ def test_arms_are_thrown_about_the_axis_of_the_swing(degrees: float) -> None:
         assert axis @ turns[:, own] @ asked[own] > 10.0
     # a robot that may step throws none
     posture.acceleration = np.zeros(robot.nv - 6)
-    capture._with_steps.throw_arms(over, 1.0)
+    with_steps.throw_arms(over, 1.0)
     assert not posture.acceleration.any()
 
 

@@ -116,7 +116,7 @@ class Capture:
         self._changed = self._with_steps
         self._zmp_task = ZmpTask(gains.zmp_weight)
         self._swing = Swing(dynamics, tasks.torso, motion)
-        self.lifted = LiftedFoot(feet, self._can_carry)
+        self.lifted = LiftedFoot(feet, self.can_carry)
         self.reset()
 
     def reset(self) -> None:
@@ -211,7 +211,7 @@ class Capture:
         push = _Push(eta, swing, over, reference, support)
         return self._captured(known, target, wanted, push)
 
-    def _can_carry(self, number: int, point: Array) -> bool:
+    def can_carry(self, number: int, point: Array) -> bool:
         """Return whether a leg can carry all of the weight on a point of the ground."""
         feet, dynamics = self.feet, self.dynamics
         frame = dynamics.frame(feet.feet[number].contact.frame)
