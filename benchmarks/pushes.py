@@ -3,8 +3,8 @@
 ``python -m benchmarks.pushes`` prints Markdown: the impulse at the torso over the
 theoretical limit J*, in eight directions, without feedback, with the stabiliser and
 with the balancing controller of [Choi2007]; ``--law`` for one of them alone. Limits are
-bisected. ``--from-below`` tries whole-body torques instead, at every 2 % of J* until
-the first that is not survived: bisection may step over one.
+bisected. ``--from-below`` tries whole-body torques instead, at every 2 % of J* from
+``--start`` until the first that is not survived: bisection may step over one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--true-state", action="store_true", help="feedback of it")
     parser.add_argument("--robot", help="one of them alone")
     parser.add_argument("--from-below", action="store_true", help="whole-body torques")
-    parser.add_argument("--start", type=int, default=88, help="from there, in percent")
+    parser.add_argument("--start", type=int, default=88, help="with --from-below [%% of J*]")
     parser.add_argument("--seed", type=int, default=0, help="with --from-below")
     options = parser.parse_args()
     heads = [f"{math.degrees(direction):.0f}°" for direction in DIRECTIONS]
