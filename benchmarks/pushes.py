@@ -39,7 +39,9 @@ def main() -> None:
     parser.add_argument("--true-state", action="store_true", help="feedback of it")
     parser.add_argument("--robot", help="one of them alone")
     parser.add_argument("--from-below", action="store_true", help="whole-body torques")
-    parser.add_argument("--start", type=int, default=88, help="with --from-below [%% of J*]")
+    parser.add_argument(
+        "--start", type=int, default=88, help="with --from-below [%% of J*]"
+    )
     parser.add_argument("--seed", type=int, default=0, help="with --from-below")
     options = parser.parse_args()
     heads = [f"{math.degrees(direction):.0f}°" for direction in DIRECTIONS]
