@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -16,19 +15,13 @@ import equipoise as eq
 from equipoise.balance.whole_body.capture_gains import CaptureGains, gains_in_place
 from equipoise.balance.whole_body.capture_tasks import BalanceTasks, CaptureTasks
 from equipoise.balance.whole_body.controller import WholeBodyController
-from equipoise.balance.whole_body.dynamics import Dynamics, sole_frame
-from equipoise.balance.whole_body.lifted_foot import (
-    LiftedFoot,
-    LiftGains,
-    torques_to_carry,
-)
+from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.support import support_of
 from equipoise.balance.whole_body.swing import Swing, degrees_of_limb
 from equipoise.balance.whole_body.tasks import FrameTask
 from equipoise.balance.whole_body.zmp_task import ZmpTask
 from equipoise.gait.standing import standing_reference
-from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.kinematics.stance import sole_pose
 from equipoise.robot.description import STANDARD_GRAVITY
 from equipoise.simulation.feedback import known_joints, whole_body_feedback
@@ -184,33 +177,6 @@ def test_cut_corners_keep_edges_and_lose_triangles() -> None:
     assert area == pytest.approx(7.0 / 9.0)
 
 
-@pytest.mark.parametrize("direction", [0.5 * math.pi, -0.5 * math.pi])
-def test_a_push_to_the_side_lifts_the_light_foot_and_puts_it_back(
-    direction: float,
-) -> None:
-    """98 % of J* to either side: the other foot is lifted, and is where it was."""
-    robot = eq.load("humanoid")
-    most = theoretical_limit(robot, direction)
-    run = push(robot, 0.98 * most, direction, law="whole-body", seconds=4.0)
-    assert run.summary["achieved"], run.summary["sentence"]
-    light, loaded = ("right", "left") if direction > 0.0 else ("left", "right")
-    heights = {side: sole_pose(robot, run.q, side)[:, 2, 3] for side in (light, loaded)}
-    assert np.ptp(heights[light]) > 0.02
-    assert np.ptp(heights[loaded]) < 0.01
-    assert "in the air" in run.summary["sentence"]
-    assert run.summary["sole_slip_m"] < 0.05 * robot.soles["left"].size[0]
-
-
-def test_a_push_ahead_lifts_no_foot() -> None:
-    """Both feet carry while a robot is pushed forward."""
-    robot = eq.load("humanoid")
-    most = theoretical_limit(robot, 0.0)
-    run = push(robot, 0.9 * most, 0.0, law="whole-body", seconds=4.0)
-    assert run.summary["achieved"], run.summary["sentence"]
-    assert run.summary["sole_lift_m"]["max"] < 0.01
-    assert "in the air" not in run.summary["sentence"]
-
-
 def test_the_same_controller_twice_gives_the_same_run() -> None:
     """A run that ends with a foot in the air leaves nothing to the next one."""
     robot = eq.load("humanoid")
@@ -227,102 +193,6 @@ def test_the_same_controller_twice_gives_the_same_run() -> None:
     ]
     assert sole_pose(robot, runs[0].q[-1], "right")[2, 3] > 0.02
     assert np.array_equal(runs[0].q, runs[1].q)
-
-
-def lifted_right_foot(
-    gains: LiftGains, *, can_carry: bool = True
-) -> tuple[LiftedFoot, Any]:
-    """Return a lifted right foot at its place, and what updates it: η, excess, tilt."""
-    task = FrameTask("sole", 10.0, 100.0)
-    task.pose = np.eye(4)
-    foot = SimpleNamespace(state=SimpleNamespace(carries=False), task=task)
-    place = {0: np.array([0.0, 0.1, 0.0]), 1: np.array([0.0, -0.1, 0.0])}
-    feet = SimpleNamespace(
-        feet=[foot, foot],
-        length=1.0,
-        rate=3.0,
-        period=2e-3,
-        weight=100.0,
-        gains=SimpleNamespace(swing_weight=10.0),
-        felt=lambda known, number: (False, 0.0 if number else 100.0),
-        measured_sole=lambda known, number: (place[number], np.eye(3)),
-    )
-    sole = np.array([[0.1, 0.03], [-0.1, 0.03], [-0.1, -0.03], [0.1, -0.03]])
-    corners = [sole + place[number][:2] for number in (0, 1)]
-    places = [np.eye(4), np.eye(4)]
-    for number, pose in enumerate(places):
-        pose[:3, 3] = place[number]
-    lifted = LiftedFoot(cast("Any", feet), lambda number, point: can_carry)
-
-    def update(eta: list[float], over: list[float], tilt: float = 0.5) -> None:
-        where, beyond = np.array(eta), np.array(over)
-        for _ in range(200):
-            lifted.update(
-                gains, cast("Any", None), corners, places, where, beyond, tilt,
-                may_begin=bool(beyond.any()),
-            )  # fmt: skip
-
-    update([0.0, 0.15], [0.0, 0.02])
-    return lifted, update
-
-
-def test_a_foot_is_lifted_by_pushes_to_the_side_alone() -> None:
-    """η beyond the other sole lifts it; η ahead of both does not."""
-    lifted, _ = lifted_right_foot(LiftGains())
-    assert lifted.number == 1
-    never, _ = lifted_right_foot(LiftGains(lateral=1.01))
-    assert never.number is None
-
-
-def test_no_foot_is_lifted_where_the_other_leg_is_too_weak() -> None:
-    """The leg that would carry alone decides."""
-    lifted, _ = lifted_right_foot(LiftGains(), can_carry=False)
-    assert lifted.number is None
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("side", SIDES)
-def test_torques_to_carry_are_those_of_a_force_on_the_foot(
-    name: str, side: str
-) -> None:
-    """They are what a vertical force on the foot changes in inverse dynamics."""
-    dynamics = dynamics_of(name, 7)
-    robot, frame = dynamics.robot, dynamics.frame(sole_frame(side))
-    place = dynamics.pose(frame).translation
-    point = place[:2] + np.array([0.07, -0.02])
-    found = torques_to_carry(dynamics, frame, point, 300.0)
-
-    joint = robot.model.joints[robot.model.getJointId(robot.legs[side].joints[-1])].id
-    at = pin.SE3(np.eye(3), np.array([*point, place[2]]))
-    pushed = at.act(pin.Force(np.array([0.0, 0.0, 300.0]), np.zeros(3)))
-    data, still = robot.model.createData(), np.zeros(robot.nv)
-    pin.forwardKinematics(robot.model, data, dynamics.q)
-    forces = [pin.Force.Zero() for _ in range(robot.model.njoints)]
-    without = pin.rnea(robot.model, data, dynamics.q, still, still, forces).copy()
-    forces[joint] = data.oMi[joint].actInv(pushed)
-    changed = pin.rnea(robot.model, data, dynamics.q, still, still, forces) - without
-    assert found == pytest.approx(changed[6:], abs=1e-9)
-
-
-def test_a_foot_is_not_lifted_onto_an_ankle_that_cannot_bear_its_edge() -> None:
-    """Ankles of half the torque that the edge of one sole needs keep both feet down."""
-    robot = eq.load("humanoid")
-    world = trial_world(robot, None, "torque")
-    joints = known_joints(world, robot)
-    ankles = [
-        robot.model.joints[robot.model.getJointId(f"{side}_ankle_pitch")].idx_v - 6
-        for side in SIDES
-    ]
-    edge = max(robot.soles["left"].polygon_in_sole[:, 0])
-    weak = joints.torque.copy()
-    weak[ankles] = 0.5 * robot.mass * STANDARD_GRAVITY * edge
-    for torque, lifts in ((joints.torque, True), (weak, False)):
-        controller = WholeBodyController(robot, 2e-3, replace(joints, torque=torque))
-        dynamics = controller.dynamics
-        dynamics.update(robot.standing, np.zeros(robot.nv))
-        sole = dynamics.pose(dynamics.frame(sole_frame("left")))
-        zmp = sole.act(np.array([edge, 0.0, 0.0]))[:2]
-        assert controller.capture.can_carry(0, zmp) is lifts
 
 
 def test_the_stops_of_a_light_leg_do_not_end_a_swing() -> None:
@@ -375,28 +245,16 @@ def test_arms_are_thrown_about_the_axis_of_the_swing(degrees: float) -> None:
     assert not posture.acceleration.any()
 
 
-@pytest.mark.parametrize("degrees", [45, 135])
-def test_diagonal_pushes_lift_a_foot_and_are_captured(degrees: float) -> None:
-    """94 % of J* diagonally: survived, and the foot is back at its place."""
-    robot = eq.load("humanoid")
-    direction = math.radians(degrees)
-    most = theoretical_limit(robot, direction)
-    run = push(robot, 0.94 * most, direction, law="whole-body", seconds=4.0)
-    assert run.summary["achieved"], run.summary["sentence"]
-    assert "in the air" in run.summary["sentence"]
-
-
-def test_a_lifted_foot_waits_for_the_torso() -> None:
-    """At its place it is put down when η is inside and the torso nearly upright."""
-    lifted, update = lifted_right_foot(LiftGains())
-    update([0.0, 0.11], [0.0, 0.0], tilt=0.5)
-    assert lifted.number == 1
-    update([0.0, 0.11], [0.0, 0.0], tilt=0.1)
-    assert lifted.number is None
-
-
-def test_a_foot_that_is_late_is_put_down_at_once() -> None:
-    """Where η has left the sole that carries towards it, nothing keeps it up."""
-    lifted, update = lifted_right_foot(LiftGains())
-    update([0.15, 0.02], [0.03, 0.0], tilt=0.8)
-    assert lifted.number is None
+def test_clipped_polygons_end_at_a_line() -> None:
+    """Of a square, a line leaves a part, all, or nothing."""
+    way = np.array([0.6, 0.8])
+    part = SQUARE.clipped(way, 0.7)
+    assert part is not None
+    assert max(part.corners @ way) == pytest.approx(0.7)
+    generator = np.random.default_rng(0)
+    for point in generator.uniform(-0.5, 1.5, size=(200, 2)):
+        inside = bool((point >= 0.0).all() and (point <= 1.0).all())
+        assert SQUARE.holds(point) == inside
+        assert part.holds(point) == (inside and point @ way <= 0.7)
+    assert SQUARE.clipped(way, 1.5) is SQUARE
+    assert SQUARE.clipped(way, -0.1) is None

@@ -38,11 +38,12 @@ import pinocchio as pin
 
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
+from equipoise.balance.whole_body.bearing import bearable_part
 from equipoise.balance.whole_body.capture_gains import CaptureGains
 from equipoise.balance.whole_body.capture_tasks import BalanceTasks, CaptureTasks
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
-from equipoise.balance.whole_body.lifted_foot import LiftedFoot, torques_to_carry
+from equipoise.balance.whole_body.lifted_foot import LiftedFoot, Standing
 from equipoise.balance.whole_body.limits import JointRange
 from equipoise.balance.whole_body.problem import Contact
 from equipoise.balance.whole_body.step_targets import omega_of
@@ -116,7 +117,7 @@ class Capture:
         self._changed = self._with_steps
         self._zmp_task = ZmpTask(gains.zmp_weight)
         self._swing = Swing(dynamics, tasks.torso, motion)
-        self.lifted = LiftedFoot(feet, self.can_carry)
+        self.lifted = LiftedFoot(feet, self.bearable)
         self.reset()
 
     def reset(self) -> None:
@@ -184,14 +185,19 @@ class Capture:
         gone = both.part_of_way(planned, eta, margin)
         sets_in = (gone - gains.begins) / (gains.whole - gains.begins)
         calmer = self.alert - self.period * omega * gains.calming
+        if self.lifted.busy:
+            calmer = min(self.alert + self.period * omega, 1.0)
         self.alert = min(max(sets_in, calmer, 0.0), 1.0)
         if self.alert == 0.0:
             self._calm()
             return wanted
-        over = self._over(both, planned, eta, margin)
+        start, bears = planned, both
+        if self.lifted.sole is not None:
+            start, bears = self.lifted.reference(planned, corners), self.lifted.sole
+        over = self._over(bears, start, eta, margin)
         leaves = bool(over.any())
         if gains.foresight > 0.0:
-            soon = self._over(both, planned, self._foreseen(eta, omega), margin)
+            soon = self._over(bears, start, self._foreseen(eta, omega), margin)
             over = soon if float(soon @ soon) > float(over @ over) else over
         self.free = min(length_of(over) / margin, 1.0)
         self._changed.set(self.alert, self.free)
@@ -200,9 +206,9 @@ class Capture:
         if gains.lift is not None:
             tilt, _ = self._swing.tilt()
             places = [self._places[foot.contact.frame] for foot in self.feet.feet]
-            self.lifted.update(
-                gains.lift, known, corners, places, eta, over, tilt, may_begin=leaves
-            )
+            now = Standing(known, corners, places, planned, eta, over, tilt)
+            self.lifted.update(gains.lift, now, may_begin=leaves)
+            self._changed.move_leg(gains.lift, self.lifted, over, self.free)
         self._swing.free_leg = self._free_leg(known)
         support = self.lifted.support(both, corners)
         if gains.corner > 0.0:
@@ -211,12 +217,11 @@ class Capture:
         push = _Push(eta, swing, over, reference, support)
         return self._captured(known, target, wanted, push)
 
-    def can_carry(self, number: int, point: Array) -> bool:
-        """Return whether a leg can carry all of the weight on a point of the ground."""
-        feet, dynamics = self.feet, self.dynamics
-        frame = dynamics.frame(feet.feet[number].contact.frame)
-        torque = torques_to_carry(dynamics, frame, point, feet.weight)
-        return bool((np.abs(torque) <= self._torque_limit).all())
+    def bearable(self, number: int, sole: Support) -> Support | None:
+        """Return the part of a sole on which its leg can bear the weight, or None."""
+        frame = self.dynamics.frame(self.feet.feet[number].contact.frame)
+        weight, most = self.feet.weight, self._torque_limit
+        return bearable_part(self.dynamics, frame, sole, weight, most)
 
     def _free_leg(self, known: Estimate) -> int | None:
         """Return the leg whose stops do not end a swing: of a lifted or light foot."""

@@ -25,7 +25,9 @@ from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.capture_gains import CaptureGains
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
+from equipoise.balance.whole_body.lifted_foot import LiftedFoot, LiftGains
 from equipoise.balance.whole_body.swing import LEAST, degrees_of, degrees_of_limb
+from equipoise.balance.whole_body.swing_limits import hip_degrees
 from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, Task
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.anatomy.geometry import widest_corners
@@ -97,6 +99,9 @@ class CaptureTasks:
             _Usual(tasks.torso, np.array([tilt, tilt, gains.yaw_weight])),
             _Usual(tasks.posture, weights),
         ]
+        self._legs = [degrees_of_limb(robot, robot.legs[side]) for side in SIDES]
+        self._hips = hip_degrees(robot)
+        self._leg_links = [robot.legs[side].end_link for side in SIDES]
         self._arms = [
             (limb.end_link, degrees_of_limb(robot, limb))
             for limb in robot.limbs.values()
@@ -148,16 +153,82 @@ class CaptureTasks:
         length = math.hypot(*over)
         if not self._arms or free == 0.0 or length < LEAST:
             return
-        gains, rate, dynamics = self.gains, self.feet.rate, self.dynamics
-        axis = np.array([-over[1], over[0], 0.0]) / length
-        posture, speed = self._usual[2].task, dynamics.v[BASE_DOF:]
-        assert isinstance(posture, PostureTask)
-        thrown = np.zeros(len(speed))
+        gains, rate, posture = self.gains, self.feet.rate, self._posture
+        thrown = np.zeros(len(posture.weight))
         for link, degrees in self._arms:
-            turns = dynamics.jacobian(dynamics.frame(link))[3:, BASE_DOF:][:, degrees]
-            thrown[degrees] = gains.arm_swing * rate * (axis @ turns) - speed[degrees]
+            speed = gains.arm_swing * rate
+            thrown[degrees] = self._thrown(link, degrees, over / length, speed)
         part = free * gains.arm_rate * rate * np.sqrt(self._swings)
         posture.acceleration = posture.acceleration + part * thrown
+
+    def move_leg(
+        self, gains: LiftGains, lifted: LiftedFoot, over: Array, free: float
+    ) -> None:
+        """Let joints of the leg in the air bend as it comes back, or throw it.
+
+        Args:
+            gains: Gains of the lifted foot.
+            lifted: The lifted foot.
+            over: By how much η should be farther inside the soles [m], shape (2,).
+            free: How much the upper body is free to swing, 0 to 1.
+        """
+        number, rate = lifted.number, self.feet.rate
+        if number is None:
+            return
+        length = math.hypot(*over)
+        if lifted.stiff > 0.0:
+            legs, back = self._legs[number], gains.back_rate * rate
+            weight = np.maximum(self._posture.weight[legs], lifted.stiff)
+            self._set_joints(legs, weight, back**2, 2.0 * back)
+        elif lifted.sole is not None and free > 0.0 and length >= LEAST:
+            hips, posture = self._hips[number], self._posture
+            acceleration = np.zeros(len(posture.weight))
+            acceleration[hips] = self._thrown(
+                self._leg_links[number], hips, over / length, gains.throw * rate
+            )
+            part = free * self.gains.arm_rate * rate
+            posture.acceleration = posture.acceleration + part * acceleration
+            stiffness = (1.0 - free) * posture.stiffness * np.ones(len(acceleration))
+            damping = (1.0 - free) * posture.damping * np.ones(len(acceleration))
+            self._set_joints(hips, gains.throw_weight, stiffness[hips], damping[hips])
+
+    def _set_joints(
+        self,
+        degrees: list[int],
+        weight: Array | float,
+        stiffness: Array | float,
+        damping: Array | float,
+    ) -> None:
+        """Set weight, stiffness and damping of some joints in this tick."""
+        posture = self._posture
+        weights, every = np.array(posture.weight), np.ones(len(posture.weight))
+        weights[degrees] = weight
+        posture.weight, posture.root_weight = weights, np.sqrt(weights)
+        posture.stiffness = posture.stiffness * every
+        posture.damping = posture.damping * every
+        posture.stiffness[degrees], posture.damping[degrees] = stiffness, damping
+
+    def _thrown(
+        self, link: str, degrees: list[int], towards: Array, speed: float
+    ) -> Array:
+        """Return what joints lack to the speed with which a link turns with the swing.
+
+        Args:
+            link: The link.
+            degrees: Of the joints, in the order of v[6:].
+            towards: Direction of the swing, shape (2,).
+            speed: Speed of each joint, if it turns about the axis of the swing [rad/s].
+        """
+        dynamics = self.dynamics
+        turns = dynamics.jacobian(dynamics.frame(link))[3:, BASE_DOF:][:, degrees]
+        axis = np.array([-towards[1], towards[0], 0.0])
+        return np.asarray(speed * (axis @ turns) - dynamics.v[BASE_DOF:][degrees])
+
+    @property
+    def _posture(self) -> PostureTask:
+        task = self._usual[2].task
+        assert isinstance(task, PostureTask)
+        return task
 
     def _soft(self, usual: _Usual, most: float) -> tuple[Array, Array]:
         """Return stiffness and damping with which a task far off comes back slowly."""

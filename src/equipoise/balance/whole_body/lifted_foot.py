@@ -1,25 +1,30 @@
-"""A foot that carries little is lifted while a push to the side is captured.
+"""A foot that is lifted while a push is captured, and one that is put back after it.
 
 A push to the side puts all of the weight on one foot. As long as the other stays flat
 on the ground, the pelvis cannot roll: its leg comes to a stop of its hip, or to a
 straight knee. Lifted, its leg is free to swing out with the upper body, and adds to the
 angular momentum that takes the push. It comes back to where it stood, as the torso
-does, and is put down; meanwhile η is kept over the sole that carries alone. No foot is
-lifted where the other leg is too weak: at the edge of one sole an ankle bears twice
-what it bears beside the other.
+does, and is put down; meanwhile η is kept over the sole that carries alone.
+
+At the edge of one sole an ankle bears twice what it bears beside the other. Where the
+leg that stays is too weak for that, η is kept over the part of its sole on which it can
+bear the weight, and the leg in the air is thrown along with the swing.
+
+Soles may slide under a swing, and a foot may come down beside its place. Once the robot
+is calm, the weight is shifted to the other foot, and the one that is off is lifted and
+put back where it stood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Array
 from equipoise.balance.estimator import Estimate
-from equipoise.balance.skeleton import BASE_DOF
-from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
 from equipoise.balance.whole_body.support import Support, length_of, support_of
 from equipoise.control.signals import Target
@@ -35,7 +40,9 @@ INNER = 0.5
 class LiftGains:
     """Gains of a foot that is lifted.
 
-    Lengths are over the leg's length L, rates over √(g / L), speeds over √(g L).
+    Lengths are over the leg's length L, rates over √(g / L), speeds over √(g L). How
+    far a foot is from its place is the largest distance of a corner of its sole from
+    its own, over the sole's length.
 
     Attributes:
         load: A foot that carries less than this is lifted, over the weight.
@@ -52,8 +59,21 @@ class LiftGains:
         far: Distance at which it weighs a thousand times as much.
         back_weight: Its weight while it comes back with the torso [per (m/s²)²].
         back_rate: Rate at which it comes back.
+        height_rate: Rate at which its height does, so that it does not touch the ground
+            on its way.
+        leg_weight: Weight of its leg's joints while it comes back, over its own: they
+            bend a knee that is straight.
+        throw: Speed at which its leg is thrown along with the swing, where the other
+            leg is too weak for the edge of its sole.
+        throw_weight: Weight of its hip's joints meanwhile [per (rad/s²)²].
         settled: Angle of the torso below which it is brought to its place [rad].
-        placed: Distance from its place below which it is put down.
+        placed: How far from its place it is put down.
+        patience: Time in which it comes no nearer, after which it is put down, over
+            √(L / g).
+        beside: How far from its place a foot is put back.
+        calm: How near η must be to where it should be, for that.
+        shifting: Speed at which the weight is shifted for that.
+        tries: How often a foot is put back.
     """
 
     load: float = 0.15
@@ -64,12 +84,50 @@ class LiftGains:
     lifting: float = 0.1
     lowering: float = 0.05
     free_weight: float = 0.01
-    near: float = 0.25
-    far: float = 0.5
+    near: float = 0.4
+    far: float = 0.8
     back_weight: float = 0.1
     back_rate: float = 3.0
+    height_rate: float = 8.0
+    leg_weight: float = 0.1
+    throw: float = 6.0
+    throw_weight: float = 0.1
     settled: float = 0.3
-    placed: float = 0.007
+    placed: float = 0.02
+    patience: float = 1.0
+    beside: float = 0.03
+    calm: float = 0.02
+    shifting: float = 0.06
+    tries: int = 2
+
+
+# A foot comes nearer to its place if it does so by this, over the sole's length.
+NEARER = 0.01
+# How far a foot is from its place where its leg's joints begin to weigh, and where they
+# weigh as much as they do; over the sole's length.
+LEG_FROM, LEG_WHOLE = 0.1, 0.5
+
+
+class Standing(NamedTuple):
+    """How a robot stands in one tick, while a push is captured.
+
+    Attributes:
+        known: What is known.
+        corners: Of both soles where they stand or stood [m], shape (k, 2) each.
+        places: Poses of both soles where they stood, shape (4, 4) each.
+        planned: Where the DCM should be on both soles [m], shape (2,).
+        eta: η of :mod:`~equipoise.balance.whole_body.capture` [m], shape (2,).
+        over: By how much η should be farther inside the soles, or will be [m].
+        tilt: Angle of the torso from where it is wanted [rad].
+    """
+
+    known: Estimate
+    corners: list[Array]
+    places: list[Array]
+    planned: Array
+    eta: Array
+    over: Array
+    tilt: float
 
 
 class LiftedFoot:
@@ -77,21 +135,39 @@ class LiftedFoot:
 
     Args:
         feet: Feet of the robot.
-        can_carry: Whether the leg of a foot, 0 for the left and 1 for the right, can
-            carry all of the weight on a point of the ground [m], shape (2,).
+        bearable: Returns the part of the sole of a foot, 0 for the left and 1 for the
+            right, on which its leg can bear all of the weight; None if nowhere.
 
     Attributes:
         number: Which foot is lifted, 0 for the left and 1 for the right; or None.
+        returning: Which foot is put back; or None.
+        sole: Part of the other sole on which its leg can bear the weight, if that is
+            not where η is; or None.
+        stiff: Weight of the joints of the leg in the air [per (rad/s²)²].
     """
 
-    def __init__(self, feet: Feet, can_carry: Callable[[int, Array], bool]) -> None:
-        self.feet, self._can_carry = feet, can_carry
+    def __init__(
+        self, feet: Feet, bearable: Callable[[int, Support], Support | None]
+    ) -> None:
+        self.feet, self._bearable = feet, bearable
         self.reset()
 
     def reset(self) -> None:
-        """Begin with both feet on the ground."""
+        """Begin with both feet on the ground, where they should be."""
         self.number: int | None = None
-        self._weight = self._height = 0.0
+        self.returning: int | None = None
+        self.sole: Support | None = None
+        self.stiff = 0.0
+        self._weight, self._height = np.zeros(6), 0.0
+        self._risen, self._nearest, self._waited = False, 0.0, 0.0
+        self._shifted, self._onto = 0.0, 0
+        self._tried = [0, 0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether a foot is lifted, or the weight is shifted to put one back."""
+        lifts = self.number is not None or self.returning is not None
+        return lifts or self._shifted > 0.0
 
     def target(self, target: Target) -> Target:
         """Return what is wanted of the feet: one that is lifted does not carry."""
@@ -106,127 +182,188 @@ class LiftedFoot:
             both: Where it can push on both soles.
             corners: Of both soles from above [m], shape (k, 2) each.
         """
-        return both if self.number is None else support_of(corners[1 - self.number])
+        if self.number is None:
+            return both
+        return self.sole or support_of(corners[1 - self.number])
 
     def reference(self, planned: Array, corners: list[Array]) -> Array:
-        """Return where the DCM should be: over the sole that carries alone.
+        """Return where the DCM should be: over the sole that carries alone, or will.
 
         Args:
             planned: Where it should be on both soles [m], shape (2,).
             corners: Of both soles from above [m], shape (k, 2) each.
         """
-        if self.number is None:
+        if self.number is not None:
+            return _inner_part(corners[1 - self.number]).nearest(planned)
+        if self._shifted == 0.0:
             return planned
-        sole = corners[1 - self.number]
-        middle = sole.mean(axis=0)
-        return support_of(middle + INNER * (sole - middle)).nearest(planned)
+        there = _inner_part(corners[self._onto]).nearest(planned)
+        return np.asarray(planned + self._shifted * (there - planned))
 
-    def update(
-        self,
-        gains: LiftGains,
-        known: Estimate,
-        corners: list[Array],
-        places: list[Array],
-        eta: Array,
-        over: Array,
-        tilt: float,
-        *,
-        may_begin: bool,
-    ) -> None:
+    def update(self, gains: LiftGains, now: Standing, *, may_begin: bool) -> None:
         """Lift a foot, set its task, or put it down, from the next tick on.
 
         Args:
             gains: Gains of the lifted foot.
-            known: What is known.
-            corners: Of both soles where they stand or stood [m], shape (k, 2) each.
-            places: Poses of both soles where they stood, shape (4, 4) each.
-            eta: η of :mod:`~equipoise.balance.whole_body.capture` [m], shape (2,).
-            over: By how much η should be farther inside the soles, or will be [m].
-            tilt: Angle of the torso from where it is wanted [rad].
+            now: How the robot stands.
             may_begin: Whether a foot may be lifted that is not.
         """
+        if self.number is not None:
+            self._move(gains, now, self.number)
+            return
+        if may_begin:
+            self._begin(gains, now)
         if self.number is None:
-            if may_begin:
-                self._begin(gains, known, corners, eta, over)
-            return
-        light, feet = self.number, self.feet
-        here, _ = feet.measured_sole(known, light)
-        distance = length_of(here[:2] - places[light][:2, 3]) / feet.length
-        late = _part_across(eta, corners[1 - light], corners[light]) < gains.off_sole
-        away = not late and bool(over.any())
-        settled = late or (not away and tilt < gains.settled)
-        down = late or (settled and distance < gains.placed)
-        speed = -gains.lowering if down else gains.lifting
-        step = feet.period * feet.rate * speed
-        self._height = min(max(self._height + step, 0.0), gains.height)
-        touches, _ = feet.felt(known, light)
-        if down and (touches or self._height == 0.0):
-            self.number = None
-            return
-        far = (distance - gains.near) / (gains.far - gains.near)
-        weight = gains.free_weight * 10.0 ** (3.0 * min(max(far, 0.0), 1.0))
-        if not away:
-            placing = feet.gains.swing_weight if settled else gains.back_weight
-            weight = max(weight, placing)
-        self._set_task(gains, weight, places[light])
+            self._put_back(gains, now)
 
-    def _begin(
-        self,
-        gains: LiftGains,
-        known: Estimate,
-        corners: list[Array],
-        eta: Array,
-        over: Array,
-    ) -> None:
+    def _begin(self, gains: LiftGains, now: Standing) -> None:
         """Lift a foot if one may be."""
+        corners, eta, over = now.corners, now.eta, now.over
         across = corners[0].mean(axis=0) - corners[1].mean(axis=0)
         least = gains.lateral * length_of(over) * length_of(across)
         if abs(float(over @ across)) < least:
             return
         for light in (0, 1):
-            _, load = self.feet.felt(known, light)
+            _, load = self.feet.felt(now.known, light)
             part = _part_across(eta, corners[1 - light], corners[light])
             if load >= gains.load * self.feet.weight or part <= gains.over_sole:
                 continue
-            zmp = support_of(corners[1 - light]).nearest(eta)
-            if self._can_carry(1 - light, zmp):
-                self.number, self._height = light, 0.0
-                self._weight = gains.free_weight
+            sole = support_of(corners[1 - light])
+            bearable = self._bearable(1 - light, sole)
+            if bearable is None:
+                continue
+            edge = sole.nearest(eta)
+            inner = _inner_part(corners[1 - light]).nearest(eta)
+            if bearable.holds(edge) or bearable.holds(inner):
+                self.returning = None
+                self._lift(gains, light, None if bearable.holds(edge) else bearable)
 
-    def _set_task(self, gains: LiftGains, weight: float, place: Array) -> None:
-        """Set the task of the foot that is lifted, its weight changing gradually."""
+    def _lift(self, gains: LiftGains, number: int, sole: Support | None) -> None:
+        self.number, self.sole = number, sole
+        self._weight, self._height = np.full(6, gains.free_weight), 0.0
+        self._risen, self._nearest, self._waited = False, 0.0, 0.0
+        self._shifted, self.stiff = 0.0, 0.0
+
+    def _put_down(self) -> None:
+        self._shifted = 0.0 if self.returning is None else 1.0
+        self.number = self.returning = self.sole = None
+
+    def _put_back(self, gains: LiftGains, now: Standing) -> None:
+        """Shift the weight and lift a foot that is beside its place, once it is calm.
+
+        Afterwards the weight goes back.
+        """
+        feet = self.feet
+        off = now.eta - self.reference(now.planned, now.corners)
+        calm = (
+            not now.over.any()
+            and now.tilt < gains.settled
+            and length_of(off) < gains.calm * feet.length
+            and all(foot.state.carries for foot in feet.feet)
+        )
+        if self.returning is None and self._shifted == 0.0:
+            if calm:
+                self._find_beside(gains, now)
+            return
+        there = _inner_part(now.corners[self._onto]).nearest(now.planned)
+        way = max(length_of(there - now.planned), 1e-9)
+        step = gains.shifting * feet.period * feet.rate * feet.length / way
+        if self.returning is None:
+            self._shifted = max(self._shifted - step, 0.0)
+            return
+        self._shifted = min(self._shifted + step, 1.0)
+        if self._shifted == 1.0 and calm:
+            self._lift(gains, self.returning, None)
+
+    def _find_beside(self, gains: LiftGains, now: Standing) -> None:
+        """Find a foot that is beside its place, and may be put back."""
+        off = [self._off_place(now, number) for number in (0, 1)]
+        foot = int(off[1] > off[0])
+        if off[foot] <= gains.beside or self._tried[foot] == gains.tries:
+            return
+        sole = now.corners[1 - foot]
+        bearable = self._bearable(1 - foot, support_of(sole))
+        if bearable is None or not bearable.holds(
+            _inner_part(sole).nearest(now.planned)
+        ):
+            return
+        self._tried[foot] += 1
+        self.returning, self._onto = foot, 1 - foot
+
+    def _move(self, gains: LiftGains, now: Standing, light: int) -> None:
+        """Set the task of the foot that is lifted, or put it down."""
+        feet, corners, place = self.feet, now.corners, now.places[light]
+        here, _ = feet.measured_sole(now.known, light)
+        across = _part_across(now.eta, corners[1 - light], corners[light])
+        late = across < gains.off_sole
+        away = not late and bool(now.over.any())
+        settled = late or (not away and now.tilt < gains.settled)
+        off = self._off_place(now, light)
+        self._risen = self._risen or self._height >= gains.height
+        if not (settled and self._risen) or off < self._nearest - NEARER:
+            self._nearest, self._waited = off, 0.0
+        self._waited += feet.period * feet.rate
+        there = self._risen and off < gains.placed
+        down = late or (settled and (there or self._waited > gains.patience))
+        speed = -gains.lowering if down else gains.lifting
+        step = feet.period * feet.rate * speed
+        self._height = min(max(self._height + step, 0.0), gains.height)
+        touches, _ = feet.felt(now.known, light)
+        if down and (touches or self._height == 0.0):
+            self._put_down()
+            return
+        distance = length_of(here[:2] - place[:2, 3]) / feet.length
+        far = (distance - gains.near) / (gains.far - gains.near)
+        weight = gains.free_weight * _thousandfold(far)
+        low = 0.0
+        if not away:
+            placing = feet.gains.swing_weight if settled else gains.back_weight
+            weight = max(weight, placing)
+            wanted = place[2, 3] + self._height * feet.length
+            low = 2.0 * (wanted - here[2]) / (gains.height * feet.length)
+        weights = np.full(6, weight)
+        weights[2] = max(weight, gains.free_weight * _thousandfold(low))
+        rates = np.full(6, gains.back_rate)
+        if not away:
+            rates[2] = gains.height_rate
+        self._set_task(weights, rates * feet.rate, place)
+        bent = (off - LEG_FROM) / (LEG_WHOLE - LEG_FROM)
+        bent = 0.0 if away else min(max(bent, 0.0), 1.0)
+        self.stiff = gains.leg_weight * bent * float(self._weight[0])
+
+    def _off_place(self, now: Standing, number: int) -> float:
+        """Return how far a foot is from its place, over the sole's length."""
+        here, rotation = self.feet.measured_sole(now.known, number)
+        points = self.feet.feet[number].contact.points_in_frame
+        place = now.places[number]
+        off = points @ (rotation - place[:3, :3]).T + (here - place[:3, 3])
+        length = max(float(np.ptp(points[:, 0])), 1e-9)
+        return float(np.hypot(off[:, 0], off[:, 1]).max()) / length
+
+    def _set_task(self, weights: Array, rates: Array, place: Array) -> None:
+        """Set the task of the foot that is lifted, its weights changing gradually."""
         assert self.number is not None
         feet, foot = self.feet, self.feet.feet[self.number]
         if foot.state.carries:
             return
         change = 10.0 ** (feet.period * feet.rate / TENFOLD)
-        least, most = self._weight / change, self._weight * change
-        self._weight = min(max(weight, least), most)
-        rate, task = gains.back_rate * feet.rate, foot.task
+        self._weight = np.clip(weights, self._weight / change, self._weight * change)
+        task = foot.task
         task.root_weight = np.sqrt(self._weight)
-        task.stiffness, task.damping = rate**2, 2.0 * rate
+        task.stiffness, task.damping = rates**2, 2.0 * rates
         task.pose = np.array(place)
         task.pose[2, 3] += self._height * feet.length
 
 
-def torques_to_carry(
-    dynamics: Dynamics, frame: int, point: Array, weight: float
-) -> Array:
-    """Return the joint torques that bear a weight on a point, without the legs' own.
+def _thousandfold(part: float) -> float:
+    """Return a factor from 1 to 1,000 as a part goes from 0 to 1."""
+    return float(10.0 ** (3.0 * min(max(part, 0.0), 1.0)))
 
-    Args:
-        dynamics: Dynamics of the robot, up to date.
-        frame: Number of the foot's frame.
-        point: Where the ground bears it [m], shape (2,).
-        weight: The weight [N].
 
-    Returns:
-        Torques [Nm or N], shape (nv - 6,).
-    """
-    jacobian, here = dynamics.jacobian(frame), dynamics.pose(frame).translation
-    x, y = point - here[:2]
-    upwards = jacobian[2] + y * jacobian[3] - x * jacobian[4]  # of that point
-    return np.asarray(-weight * upwards[BASE_DOF:])
+def _inner_part(sole: Array) -> Support:
+    """Return where η is kept in a sole that carries alone."""
+    middle = sole.mean(axis=0)
+    return support_of(middle + INNER * (sole - middle))
 
 
 def _part_across(point: Array, sole: Array, other: Array) -> float:

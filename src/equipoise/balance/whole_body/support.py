@@ -10,6 +10,9 @@ import numpy as np
 from equipoise.arrays import Array
 from equipoise.robot.anatomy.geometry import convex_hull
 
+# A point so near to the polygon is in it [m].
+EDGE = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Support:
@@ -81,6 +84,28 @@ class Support:
         after = self.corners + cut
         before = self.corners - np.roll(cut, 1, axis=0)
         return support_of(np.concatenate((before, after)))
+
+    def holds(self, point: Array) -> bool:
+        """Return whether a point is in it."""
+        return float(self._beyond(point).max()) <= EDGE
+
+    def clipped(self, normal: Array, most: float) -> Support | None:
+        """Return the part that is at most so far along a direction; None if none is.
+
+        Args:
+            normal: The direction, of length one, shape (2,).
+            most: How far, from the origin [m].
+        """
+        ahead = self.corners @ normal - most
+        if ahead.max() <= 0.0:
+            return self
+        if ahead.min() > 0.0:
+            return None
+        after = np.roll(ahead, -1)
+        crosses = (ahead > 0.0) != (after > 0.0)
+        part = ahead[crosses] / (ahead[crosses] - after[crosses])
+        cuts = self.corners[crosses] + part[:, None] * self.along[crosses]
+        return support_of(np.concatenate((self.corners[ahead <= 0.0], cuts)))
 
     def room(self, point: Array, way: Array) -> float:
         """Return how far ahead the edge is [m]; 0 beyond an edge that is ahead.
