@@ -48,20 +48,21 @@ def bearable_part(
         weight: The weight [N].
         most_torque: Largest torques of the joints [Nm or N], shape (nv - 6,).
     """
-    torque = [
+    at_zero, *at_unit = (
         torques_to_carry(dynamics, frame, point, weight)
         for point in np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    ]
-    slopes = np.stack((torque[1] - torque[0], torque[2] - torque[0]), axis=1)
+    )
+    slopes = np.stack(at_unit, axis=1) - at_zero[:, None]
+    torques = np.abs(at_zero + sole.corners @ slopes.T)
     part: Support | None = sole
-    for at_zero, slope, most in zip(torque[0], slopes, most_torque, strict=True):
+    # others are within their limits on all of the sole
+    for joint in np.flatnonzero((torques > most_torque).any(axis=0)):
+        zero, slope, most = at_zero[joint], slopes[joint], most_torque[joint]
         size = length_of(slope)
         if size < LEAST_SLOPE:
-            if abs(at_zero) > most:
-                return None
-            continue
+            return None
         for sign in (1.0, -1.0):
             if part is not None:
                 normal = sign * slope / size
-                part = part.clipped(normal, (most - sign * at_zero) / size)
+                part = part.clipped(normal, float((most - sign * zero) / size))
     return part
