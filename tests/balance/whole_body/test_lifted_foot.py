@@ -294,15 +294,24 @@ def test_a_leg_is_thrown_about_the_axis_of_the_swing(degrees: float) -> None:
     assert axis @ turns[:, hips] @ posture.acceleration[hips] > 10.0
 
 
-def test_joints_of_a_leg_weigh_more_while_it_comes_back() -> None:
-    """Its own alone, as much as asked for; and no longer than asked for."""
+@pytest.mark.parametrize(("knee", "part"), [(0.05, 1.0), (0.6, 0.0)])
+def test_joints_of_a_straight_leg_weigh_more_while_it_comes_back(
+    knee: float, part: float
+) -> None:
+    """Its own alone, as much as asked for, and no longer; a bent one is left alone."""
     robot, controller, changed = humanoid_tasks()
-    posture = controller.posture_task
+    posture, dynamics = controller.posture_task, controller.dynamics
+    q = robot.standing.copy()
+    for name, angle in (("hip_pitch", -0.5), ("knee", 1.0), ("ankle_pitch", -0.5)):
+        q[robot.model.joints[robot.model.getJointId(f"right_{name}")].idx_q] = (
+            angle * knee
+        )
+    dynamics.update(q, np.zeros(robot.nv))
     usual = np.array(posture.weight)
     lifted = SimpleNamespace(number=1, sole=None, stiff=0.7)
     changed.move_leg(LiftGains(), cast("Any", lifted), np.zeros(2), 0.0)
     leg = degrees_of_limb(robot, robot.legs["right"])
-    assert (posture.weight[leg] == 0.7).all()
+    assert posture.weight[leg] == pytest.approx(np.maximum(usual[leg], 0.7 * part))
     others = np.setdiff1d(np.arange(robot.nv - 6), leg)
     assert (posture.weight[others] == usual[others]).all()
     changed.set(1.0, 1.0)

@@ -26,6 +26,7 @@ from equipoise.balance.whole_body.capture_gains import CaptureGains
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
 from equipoise.balance.whole_body.lifted_foot import LiftedFoot, LiftGains
+from equipoise.balance.whole_body.support import length_of
 from equipoise.balance.whole_body.swing import LEAST, degrees_of, degrees_of_limb
 from equipoise.balance.whole_body.swing_limits import hip_degrees
 from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, Task
@@ -35,6 +36,9 @@ from equipoise.robot.model import Robot
 
 # How many sizes soles have between those with and without capturing.
 SIZES = 8
+# A leg is bent where one of its joints changes its length by this per radian, and
+# straight where none does by more than that; over the leg's length.
+BENT, STRAIGHT = 0.1, 0.05
 # While capturing, a foot has at most this many points at which forces act.
 MOST_CORNERS = 8
 
@@ -101,6 +105,9 @@ class CaptureTasks:
         ]
         self._legs = [degrees_of_limb(robot, robot.legs[side]) for side in SIDES]
         self._hips = hip_degrees(robot)
+        self._hip_frames = [
+            dynamics.frame(robot.legs[side].joints[0]) for side in SIDES
+        ]
         self._leg_links = [robot.legs[side].end_link for side in SIDES]
         self._arms = [
             (limb.end_link, degrees_of_limb(robot, limb))
@@ -164,7 +171,10 @@ class CaptureTasks:
     def move_leg(
         self, gains: LiftGains, lifted: LiftedFoot, over: Array, free: float
     ) -> None:
-        """Let joints of the leg in the air bend as it comes back, or throw it.
+        """Bend the leg in the air if it comes back straight, or throw it.
+
+        Where a knee is straight, no joint lifts the foot: it would come back along the
+        ground. On the way to where its joints should be, it bends.
 
         Args:
             gains: Gains of the lifted foot.
@@ -178,7 +188,8 @@ class CaptureTasks:
         length = math.hypot(*over)
         if lifted.stiff > 0.0:
             legs, back = self._legs[number], gains.back_rate * rate
-            weight = np.maximum(self._posture.weight[legs], lifted.stiff)
+            stiff = lifted.stiff * self._straight(number)
+            weight = np.maximum(self._posture.weight[legs], stiff)
             self._set_joints(legs, weight, back**2, 2.0 * back)
         elif lifted.sole is not None and free > 0.0 and length >= LEAST:
             hips, posture = self._hips[number], self._posture
@@ -191,6 +202,17 @@ class CaptureTasks:
             stiffness = (1.0 - free) * posture.stiffness * np.ones(len(acceleration))
             damping = (1.0 - free) * posture.damping * np.ones(len(acceleration))
             self._set_joints(hips, gains.throw_weight, stiffness[hips], damping[hips])
+
+    def _straight(self, number: int) -> float:
+        """Return how straight a leg is, 0 to 1: no joint of it changes its length."""
+        dynamics = self.dynamics
+        sole = dynamics.frame(self.feet.feet[number].contact.frame)
+        hip = dynamics.pose(self._hip_frames[number]).translation
+        way = dynamics.pose(sole).translation - hip
+        rows = dynamics.jacobian(sole)[:3, BASE_DOF:][:, self._legs[number]]
+        lever = float(np.abs(way @ rows).max()) / max(length_of(way), LEAST)
+        part = (BENT - lever / self.feet.length) / (BENT - STRAIGHT)
+        return min(max(part, 0.0), 1.0)
 
     def _set_joints(
         self,

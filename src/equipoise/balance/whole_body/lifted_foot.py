@@ -61,8 +61,8 @@ class LiftGains:
         back_rate: Rate at which it comes back.
         height_rate: Rate at which its height does, so that it does not touch the ground
             on its way.
-        leg_weight: Weight of its leg's joints while it comes back, over its own: they
-            bend a knee that is straight.
+        leg_weight: Weight of its leg's joints while it comes back straight, over its
+            own.
         throw: Speed at which its leg is thrown along with the swing, where the other
             leg is too weak for the edge of its sole.
         throw_weight: Weight of its hip's joints meanwhile [per (rad/s²)²].
