@@ -62,6 +62,7 @@ def test_limits_are_found(push: Say, tmp_path: Path) -> None:
     assert "without feedback [N s]" in said.out
     results = json.loads((out / "summary.json").read_text())
     (row,) = results["directions"]
+    assert "not all weaker pushes were tried" in results["sentence"]
     assert results["feedback"] == "true state"
     assert results["link"] == "torso"
     assert row["limit_fraction"] == row["impulse_ns"] / row["theoretical_limit_ns"]

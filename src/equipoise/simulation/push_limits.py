@@ -316,4 +316,4 @@ def _sentence(
     if "open_loop_fraction" in worst:
         least = min(row["open_loop_fraction"] for row in directions)
         words += f"; without feedback at least {100 * least:.0f} %"
-    return f"{words}."
+    return f"{words}. Limits were bisected: not all weaker pushes were tried."
