@@ -16,7 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from equipoise.arrays import Array
-from equipoise.balance.whole_body.controller import WholeBodyGains
+from equipoise.balance.whole_body.gains import WholeBodyGains
 from equipoise.balance.whole_body.hands import Hand, hands_of
 from equipoise.balance.whole_body.push_plan import PushPlan
 from equipoise.balance.whole_body.reaching import ReachPath, plan_reach

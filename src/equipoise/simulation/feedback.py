@@ -14,12 +14,10 @@ from equipoise.balance.estimator import ContactAidedEstimator
 from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.stabiliser import Stabiliser, StabiliserGains
 from equipoise.balance.whole_body.arms import Arms, use_arms
-from equipoise.balance.whole_body.controller import (
-    WholeBodyController,
-    WholeBodyGains,
-)
+from equipoise.balance.whole_body.controller import WholeBodyController
 from equipoise.balance.whole_body.diagnosis import check_standing
 from equipoise.balance.whole_body.foothold import StepGains
+from equipoise.balance.whole_body.gains import WholeBodyGains
 from equipoise.balance.whole_body.limits import JointRange, Joints
 from equipoise.balance.whole_body.step_plan import Plan
 from equipoise.balance.whole_body.steps import RecoverySteps

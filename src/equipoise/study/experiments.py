@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from equipoise.balance.stabiliser import StabiliserGains
-from equipoise.balance.whole_body.controller import WholeBodyGains
+from equipoise.balance.whole_body.gains import WholeBodyGains
 from equipoise.errors import EquipoiseError
 from equipoise.gait.fit import fit_walk
 from equipoise.gait.motion import Motion, solve

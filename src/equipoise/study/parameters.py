@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
 from equipoise.balance.stabiliser import StabiliserGains
-from equipoise.balance.whole_body.controller import WholeBodyGains
+from equipoise.balance.whole_body.gains import WholeBodyGains
 from equipoise.errors import EquipoiseError, suggest
 from equipoise.robot.model import Robot
 from equipoise.simulation.world import pushed_link
