@@ -56,14 +56,14 @@ def test_the_part_of_a_sole_is_where_no_torque_is_beyond_its_limit(
     polygon = robot.soles[side].polygon_in_sole
     sole = support_of(polygon @ place.rotation[:2, :2].T + place.translation[:2])
     generator = np.random.default_rng(0)
-    part = generator.dirichlet(np.ones(len(sole.corners)), size=200)
-    points = part @ sole.corners
+    points = generator.dirichlet(np.ones(len(sole.corners)), size=200) @ sole.corners
     torques = np.abs(
         [torques_to_carry(dynamics, frame, point, weight) for point in points]
     )
-    # of half of the points each joint's torque is within such a limit
-    for most in (np.median(torques, axis=0) + 1e-6, np.quantile(torques, 0.9, axis=0)):
+    for part in (0.8, 0.9):
+        most = np.quantile(torques, part, axis=0)
         allowed = (torques <= most + 1e-9).all(axis=1)
+        assert 20 < allowed.sum() < 180
         found = bearable_part(dynamics, frame, sole, weight, most + 1e-9)
         holds = [found is not None and found.holds(point) for point in points]
         assert holds == allowed.tolist()

@@ -258,3 +258,4 @@ def test_clipped_polygons_end_at_a_line() -> None:
         assert part.holds(point) == (inside and point @ way <= 0.7)
     assert SQUARE.clipped(way, 1.5) is SQUARE
     assert SQUARE.clipped(way, -0.1) is None
+    assert SQUARE.clipped(way, 0.0) is None  # a corner alone

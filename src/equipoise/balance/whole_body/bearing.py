@@ -16,7 +16,7 @@ LEAST_SLOPE = 1e-6
 def torques_to_carry(
     dynamics: Dynamics, frame: int, point: Array, weight: float
 ) -> Array:
-    """Return the joint torques that bear a weight on a point, without the legs' own.
+    """Return the joint torques that bear a weight on a point, of that weight alone.
 
     Args:
         dynamics: Dynamics of the robot, up to date.

@@ -192,7 +192,7 @@ class Capture:
             self._calm()
             return wanted
         start, bears = planned, both
-        if self.lifted.sole is not None:
+        if self.lifted.weak and self.lifted.sole is not None:
             start, bears = self.lifted.reference(planned, corners), self.lifted.sole
         over = self._over(bears, start, eta, margin)
         leaves = bool(over.any())
@@ -208,7 +208,7 @@ class Capture:
             places = [self._places[foot.contact.frame] for foot in self.feet.feet]
             now = Standing(known, corners, places, planned, eta, over, tilt)
             self.lifted.update(gains.lift, now, may_begin=leaves)
-            self._changed.move_leg(gains.lift, self.lifted, over, self.free)
+            self._changed.move_leg(self.lifted, over, self.free)
         self._swing.free_leg = self._free_leg(known)
         support = self.lifted.support(both, corners)
         if gains.corner > 0.0:

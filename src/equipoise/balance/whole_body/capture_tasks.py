@@ -25,7 +25,7 @@ from equipoise.balance.skeleton import BASE_DOF
 from equipoise.balance.whole_body.capture_gains import CaptureGains
 from equipoise.balance.whole_body.dynamics import Dynamics
 from equipoise.balance.whole_body.feet import Feet
-from equipoise.balance.whole_body.lifted_foot import LiftedFoot, LiftGains
+from equipoise.balance.whole_body.lifted_foot import LiftedFoot
 from equipoise.balance.whole_body.support import length_of
 from equipoise.balance.whole_body.swing import LEAST, degrees_of, degrees_of_limb
 from equipoise.balance.whole_body.swing_limits import hip_degrees
@@ -33,12 +33,15 @@ from equipoise.balance.whole_body.tasks import ComTask, FrameTask, PostureTask, 
 from equipoise.kinematics.leg_freedom import SIDES
 from equipoise.robot.anatomy.geometry import widest_corners
 from equipoise.robot.model import Robot
+from equipoise.robot.parts import Limb
 
 # How many sizes soles have between those with and without capturing.
 SIZES = 8
 # A leg is bent where one of its joints changes its length by this per radian, and
 # straight where none does by more than that; over the leg's length.
 BENT, STRAIGHT = 0.1, 0.05
+# Joints of a leg that are nearer to its first one belong to its hip; over its length.
+HIP = 0.25
 # While capturing, a foot has at most this many points at which forces act.
 MOST_CORNERS = 8
 
@@ -108,6 +111,9 @@ class CaptureTasks:
         self._hip_frames = [
             dynamics.frame(robot.legs[side].joints[0]) for side in SIDES
         ]
+        self._below_hips = [
+            _below_hip(dynamics, limb) for limb in (robot.legs[side] for side in SIDES)
+        ]
         self._leg_links = [robot.legs[side].end_link for side in SIDES]
         self._arms = [
             (limb.end_link, degrees_of_limb(robot, limb))
@@ -168,36 +174,36 @@ class CaptureTasks:
         part = free * gains.arm_rate * rate * np.sqrt(self._swings)
         posture.acceleration = posture.acceleration + part * thrown
 
-    def move_leg(
-        self, gains: LiftGains, lifted: LiftedFoot, over: Array, free: float
-    ) -> None:
+    def move_leg(self, lifted: LiftedFoot, over: Array, free: float) -> None:
         """Bend the leg in the air if it comes back straight, or throw it.
 
         Where a knee is straight, no joint lifts the foot: it would come back along the
         ground. On the way to where its joints should be, it bends.
 
         Args:
-            gains: Gains of the lifted foot.
             lifted: The lifted foot.
             over: By how much η should be farther inside the soles [m], shape (2,).
             free: How much the upper body is free to swing, 0 to 1.
         """
-        number, rate = lifted.number, self.feet.rate
-        if number is None:
+        number, gains, rate = lifted.number, self.gains.lift, self.feet.rate
+        if number is None or gains is None:
             return
         length = math.hypot(*over)
-        if lifted.stiff > 0.0:
-            legs, back = self._legs[number], gains.back_rate * rate
-            stiff = lifted.stiff * self._straight(number)
-            weight = np.maximum(self._posture.weight[legs], stiff)
-            self._set_joints(legs, weight, back**2, 2.0 * back)
-        elif lifted.sole is not None and free > 0.0 and length >= LEAST:
+        if lifted.joint_weight > 0.0:
+            straight = self._straight(number)
+            if straight > 0.0:
+                leg, back = self._legs[number], gains.back_rate * rate
+                weight = np.maximum(
+                    self._posture.weight[leg], lifted.joint_weight * straight
+                )
+                self._set_joints(leg, weight, back**2, 2.0 * back)
+        elif lifted.weak and free > 0.0 and length >= LEAST:
             hips, posture = self._hips[number], self._posture
             acceleration = np.zeros(len(posture.weight))
             acceleration[hips] = self._thrown(
                 self._leg_links[number], hips, over / length, gains.throw * rate
             )
-            part = free * self.gains.arm_rate * rate
+            part = free * gains.throw_rate * rate
             posture.acceleration = posture.acceleration + part * acceleration
             stiffness = (1.0 - free) * posture.stiffness * np.ones(len(acceleration))
             damping = (1.0 - free) * posture.damping * np.ones(len(acceleration))
@@ -209,8 +215,8 @@ class CaptureTasks:
         sole = dynamics.frame(self.feet.feet[number].contact.frame)
         hip = dynamics.pose(self._hip_frames[number]).translation
         way = dynamics.pose(sole).translation - hip
-        rows = dynamics.jacobian(sole)[:3, BASE_DOF:][:, self._legs[number]]
-        lever = float(np.abs(way @ rows).max()) / max(length_of(way), LEAST)
+        rows = dynamics.jacobian(sole)[:3, BASE_DOF:][:, self._below_hips[number]]
+        lever = float(np.abs(way @ rows).max(initial=0.0)) / max(length_of(way), LEAST)
         part = (BENT - lever / self.feet.length) / (BENT - STRAIGHT)
         return min(max(part, 0.0), 1.0)
 
@@ -298,6 +304,21 @@ def _sizes(points: Array, polygon: Array, parts: Array) -> list[Array]:
     middle, away = points.mean(axis=0), np.zeros((len(corners), 3))
     away[:, :2] = corners - middle[:2]
     return [points, *(middle + part * away for part in parts)]
+
+
+def _below_hip(dynamics: Dynamics, leg: Limb) -> list[int]:
+    """Return the degrees of freedom of a leg's joints below its hip, of v[6:]."""
+    robot = dynamics.robot
+    poses = [dynamics.pose(dynamics.frame(name)) for name in leg.joints]
+    away = [length_of(pose.translation - poses[0].translation) for pose in poses]
+    below: list[int] = []
+    for name, distance in zip(leg.joints, away, strict=True):
+        joint = robot.model.joints[robot.model.getJointId(name)]
+        if distance > HIP * leg.length:
+            below.extend(
+                range(joint.idx_v - BASE_DOF, joint.idx_v - BASE_DOF + joint.nv)
+            )
+    return below
 
 
 def _turned_inertias(robot: Robot) -> Array:

@@ -32,17 +32,18 @@ from equipoise.kinematics.leg_freedom import SIDES
 
 # A weight grows or shrinks to ten times or a tenth of it in this time, over √(L / g).
 TENFOLD = 0.1
-# η is kept in this part of a sole that carries alone.
-INNER = 0.5
+# η is kept in this part of a sole that carries alone, and in this one while the other
+# foot is put back, which nothing hurries.
+INNER, INNERMOST = 0.5, 0.2
 
 
 @dataclass(frozen=True)
 class LiftGains:
     """Gains of a foot that is lifted.
 
-    Lengths are over the leg's length L, rates over √(g / L), speeds over √(g L). How
-    far a foot is from its place is the largest distance of a corner of its sole from
-    its own, over the sole's length.
+    Lengths are over the leg's length L, rates over √(g / L), speeds over √(g L), times
+    over √(L / g). How far a foot is beside its place is the largest horizontal distance
+    of a corner of its sole from its own place, over the sole's length.
 
     Attributes:
         load: A foot that carries less than this is lifted, over the weight.
@@ -55,24 +56,26 @@ class LiftGains:
         lifting: Speed at which it goes there.
         lowering: Speed at which it is put down.
         free_weight: Weight of its place while it is free [per (m/s²)²].
-        near: Distance from its place above which it weighs more.
+        near: Distance of its middle from its place above which that weighs more.
         far: Distance at which it weighs a thousand times as much.
         back_weight: Its weight while it comes back with the torso [per (m/s²)²].
         back_rate: Rate at which it comes back.
         height_rate: Rate at which its height does, so that it does not touch the ground
             on its way.
-        leg_weight: Weight of its leg's joints while it comes back straight, over its
-            own.
+        leg_weight: Weight of its leg's joints while it comes back straight, as a
+            fraction of the weight of the foot's task.
         throw: Speed at which its leg is thrown along with the swing, where the other
             leg is too weak for the edge of its sole.
+        throw_rate: Rate at which it comes to that speed.
         throw_weight: Weight of its hip's joints meanwhile [per (rad/s²)²].
         settled: Angle of the torso below which it is brought to its place [rad].
-        placed: How far from its place it is put down.
-        patience: Time in which it comes no nearer, after which it is put down, over
-            √(L / g).
-        beside: How far from its place a foot is put back.
+        placed: How far beside its place it may be put down.
+        patience: Time in which it comes no nearer, after which it is put down.
+        beside: A foot that is farther beside its place is put back.
         calm: How near η must be to where it should be, for that.
         shifting: Speed at which the weight is shifted for that.
+        onto_sole: How far across the other sole η must be, for that.
+        waiting: How long the weight waits there for that.
         tries: How often a foot is put back.
     """
 
@@ -91,6 +94,7 @@ class LiftGains:
     height_rate: float = 8.0
     leg_weight: float = 0.1
     throw: float = 6.0
+    throw_rate: float = 8.0
     throw_weight: float = 0.1
     settled: float = 0.3
     placed: float = 0.02
@@ -98,13 +102,15 @@ class LiftGains:
     beside: float = 0.03
     calm: float = 0.02
     shifting: float = 0.06
+    onto_sole: float = 0.25
+    waiting: float = 4.0
     tries: int = 2
 
 
-# A foot comes nearer to its place if it does so by this, over the sole's length.
+# A foot comes nearer to its place if it does so by this; over the sole's length.
 NEARER = 0.01
-# How far a foot is from its place where its leg's joints begin to weigh, and where they
-# weigh as much as they do; over the sole's length.
+# How far beside its place a foot is where the joints of its leg begin to weigh, and
+# where they weigh all that they do; over the sole's length.
 LEG_FROM, LEG_WHOLE = 0.1, 0.5
 
 
@@ -141,9 +147,10 @@ class LiftedFoot:
     Attributes:
         number: Which foot is lifted, 0 for the left and 1 for the right; or None.
         returning: Which foot is put back; or None.
-        sole: Part of the other sole on which its leg can bear the weight, if that is
-            not where η is; or None.
-        stiff: Weight of the joints of the leg in the air [per (rad/s²)²].
+        sole: Part of the other sole on which its leg can bear the weight, as found when
+            the foot was lifted; None if that is not to be regarded.
+        weak: Whether the swing must bring η back to that part.
+        joint_weight: Weight of the joints of the leg in the air [per (rad/s²)²].
     """
 
     def __init__(
@@ -157,7 +164,8 @@ class LiftedFoot:
         self.number: int | None = None
         self.returning: int | None = None
         self.sole: Support | None = None
-        self.stiff = 0.0
+        self.weak = False
+        self.joint_weight = 0.0
         self._weight, self._height = np.zeros(6), 0.0
         self._risen, self._nearest, self._waited = False, 0.0, 0.0
         self._shifted, self._onto = 0.0, 0
@@ -165,9 +173,8 @@ class LiftedFoot:
 
     @property
     def busy(self) -> bool:
-        """Whether a foot is lifted, or the weight is shifted to put one back."""
-        lifts = self.number is not None or self.returning is not None
-        return lifts or self._shifted > 0.0
+        """Whether a foot is put back, or the weight is shifted for that."""
+        return self.returning is not None or self._shifted > 0.0
 
     def target(self, target: Target) -> Target:
         """Return what is wanted of the feet: one that is lifted does not carry."""
@@ -194,10 +201,11 @@ class LiftedFoot:
             corners: Of both soles from above [m], shape (k, 2) each.
         """
         if self.number is not None:
-            return _inner_part(corners[1 - self.number]).nearest(planned)
+            inner = INNER if self.returning is None else INNERMOST
+            return _alone(planned, corners[1 - self.number], inner)
         if self._shifted == 0.0:
             return planned
-        there = _inner_part(corners[self._onto]).nearest(planned)
+        there = _alone(planned, corners[self._onto], INNERMOST)
         return np.asarray(planned + self._shifted * (there - planned))
 
     def update(self, gains: LiftGains, now: Standing, *, may_begin: bool) -> None:
@@ -230,33 +238,37 @@ class LiftedFoot:
                 continue
             sole = support_of(corners[1 - light])
             bearable = self._bearable(1 - light, sole)
-            if bearable is None:
+            back = _alone(now.planned, corners[1 - light], INNER)
+            if bearable is None or not bearable.holds(back):
                 continue
-            edge = sole.nearest(eta)
-            inner = _inner_part(corners[1 - light]).nearest(eta)
-            if bearable.holds(edge) or bearable.holds(inner):
+            strong = bearable.holds(sole.nearest(eta))
+            if strong or bearable.holds(_alone(eta, corners[1 - light], INNER)):
                 self.returning = None
-                self._lift(gains, light, None if bearable.holds(edge) else bearable)
+                self._lift(gains, light, None if strong else bearable)
+                self.weak = not strong
 
     def _lift(self, gains: LiftGains, number: int, sole: Support | None) -> None:
-        self.number, self.sole = number, sole
+        self.number, self.sole, self.weak = number, sole, False
         self._weight, self._height = np.full(6, gains.free_weight), 0.0
         self._risen, self._nearest, self._waited = False, 0.0, 0.0
-        self._shifted, self.stiff = 0.0, 0.0
+        self._shifted, self.joint_weight = 0.0, 0.0
 
     def _put_down(self) -> None:
         self._shifted = 0.0 if self.returning is None else 1.0
         self.number = self.returning = self.sole = None
+        self.weak = False
 
     def _put_back(self, gains: LiftGains, now: Standing) -> None:
         """Shift the weight and lift a foot that is beside its place, once it is calm.
 
-        Afterwards the weight goes back.
+        Afterwards the weight goes back, as it does where the foot cannot be lifted;
+        another push ends it at once.
         """
         feet = self.feet
+        pushed = bool(now.over.any())
         off = now.eta - self.reference(now.planned, now.corners)
         calm = (
-            not now.over.any()
+            not pushed
             and now.tilt < gains.settled
             and length_of(off) < gains.calm * feet.length
             and all(foot.state.carries for foot in feet.feet)
@@ -265,30 +277,42 @@ class LiftedFoot:
             if calm:
                 self._find_beside(gains, now)
             return
-        there = _inner_part(now.corners[self._onto]).nearest(now.planned)
+        onto, tick = self._onto, feet.period * feet.rate
+        there = _alone(now.planned, now.corners[onto], INNERMOST)
         way = max(length_of(there - now.planned), 1e-9)
-        step = gains.shifting * feet.period * feet.rate * feet.length / way
+        step = gains.shifting * tick * feet.length / way
+        if pushed:
+            self.returning, self._shifted = None, 0.0
+            return
+        if self._waited > gains.waiting:
+            self.returning = None
         if self.returning is None:
             self._shifted = max(self._shifted - step, 0.0)
             return
         self._shifted = min(self._shifted + step, 1.0)
-        if self._shifted == 1.0 and calm:
-            self._lift(gains, self.returning, None)
+        if self._shifted < 1.0:
+            return
+        self._waited += tick
+        corners = now.corners
+        across = _part_across(now.eta, corners[onto], corners[1 - onto])
+        if calm and across > gains.onto_sole:
+            sole = support_of(corners[onto])
+            self._lift(gains, self.returning, self._bearable(onto, sole))
 
     def _find_beside(self, gains: LiftGains, now: Standing) -> None:
         """Find a foot that is beside its place, and may be put back."""
-        off = [self._off_place(now, number) for number in (0, 1)]
-        foot = int(off[1] > off[0])
-        if off[foot] <= gains.beside or self._tried[foot] == gains.tries:
-            return
-        sole = now.corners[1 - foot]
-        bearable = self._bearable(1 - foot, support_of(sole))
-        if bearable is None or not bearable.holds(
-            _inner_part(sole).nearest(now.planned)
-        ):
-            return
-        self._tried[foot] += 1
-        self.returning, self._onto = foot, 1 - foot
+        off = [self._beside(now, number) for number in (0, 1)]
+        for foot in sorted((0, 1), key=off.__getitem__, reverse=True):
+            if off[foot] <= gains.beside or self._tried[foot] == gains.tries:
+                continue
+            sole = now.corners[1 - foot]
+            bearable = self._bearable(1 - foot, support_of(sole))
+            there = _alone(now.planned, sole, INNERMOST)
+            if bearable is not None and bearable.holds(there):
+                self._tried[foot] += 1
+                self.returning, self._onto = foot, 1 - foot
+                self._waited = 0.0
+                return
 
     def _move(self, gains: LiftGains, now: Standing, light: int) -> None:
         """Set the task of the foot that is lifted, or put it down."""
@@ -298,7 +322,7 @@ class LiftedFoot:
         late = across < gains.off_sole
         away = not late and bool(now.over.any())
         settled = late or (not away and now.tilt < gains.settled)
-        off = self._off_place(now, light)
+        off = self._beside(now, light)
         self._risen = self._risen or self._height >= gains.height
         if not (settled and self._risen) or off < self._nearest - NEARER:
             self._nearest, self._waited = off, 0.0
@@ -329,10 +353,10 @@ class LiftedFoot:
         self._set_task(weights, rates * feet.rate, place)
         bent = (off - LEG_FROM) / (LEG_WHOLE - LEG_FROM)
         bent = 0.0 if away else min(max(bent, 0.0), 1.0)
-        self.stiff = gains.leg_weight * bent * float(self._weight[0])
+        self.joint_weight = gains.leg_weight * bent * float(self._weight[0])
 
-    def _off_place(self, now: Standing, number: int) -> float:
-        """Return how far a foot is from its place, over the sole's length."""
+    def _beside(self, now: Standing, number: int) -> float:
+        """Return how far beside its place a foot is, over the sole's length."""
         here, rotation = self.feet.measured_sole(now.known, number)
         points = self.feet.feet[number].contact.points_in_frame
         place = now.places[number]
@@ -360,10 +384,10 @@ def _thousandfold(part: float) -> float:
     return float(10.0 ** (3.0 * min(max(part, 0.0), 1.0)))
 
 
-def _inner_part(sole: Array) -> Support:
-    """Return where η is kept in a sole that carries alone."""
+def _alone(point: Array, sole: Array, part: float) -> Array:
+    """Return what is nearest to a point in the inner part of a sole [m], shape (2,)."""
     middle = sole.mean(axis=0)
-    return support_of(middle + INNER * (sole - middle))
+    return support_of(middle + part * (sole - middle)).nearest(point)
 
 
 def _part_across(point: Array, sole: Array, other: Array) -> float:

@@ -90,7 +90,7 @@ class Support:
         return float(self._beyond(point).max()) <= EDGE
 
     def clipped(self, normal: Array, most: float) -> Support | None:
-        """Return the part that is at most so far along a direction; None if none is.
+        """Return the part that is at most so far along a direction; None if no area is.
 
         Args:
             normal: The direction, of length one, shape (2,).
@@ -105,7 +105,8 @@ class Support:
         crosses = (ahead > 0.0) != (after > 0.0)
         part = ahead[crosses] / (ahead[crosses] - after[crosses])
         cuts = self.corners[crosses] + part[:, None] * self.along[crosses]
-        return support_of(np.concatenate((self.corners[ahead <= 0.0], cuts)))
+        corners = convex_hull(np.concatenate((self.corners[ahead <= 0.0], cuts)))
+        return support_of(corners) if len(corners) > 2 else None
 
     def room(self, point: Array, way: Array) -> float:
         """Return how far ahead the edge is [m]; 0 beyond an edge that is ahead.
