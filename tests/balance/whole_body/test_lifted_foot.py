@@ -113,7 +113,6 @@ class OneFoot:
             return sole.clipped(np.array([1.0, 0.0]), most)
 
         self.gains, self.lifted = gains, LiftedFoot(cast("Any", feet), part)
-        self.seen: set[str] = set()
 
     def update(
         self, eta: list[float], over: list[float], tilt: float = 0.5, ticks: int = 200

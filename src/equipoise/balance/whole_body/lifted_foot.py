@@ -277,13 +277,13 @@ class LiftedFoot:
             if calm:
                 self._find_beside(gains, now)
             return
+        if pushed:
+            self.returning, self._shifted = None, 0.0
+            return
         onto, tick = self._onto, feet.period * feet.rate
         there = _alone(now.planned, now.corners[onto], INNERMOST)
         way = max(length_of(there - now.planned), 1e-9)
         step = gains.shifting * tick * feet.length / way
-        if pushed:
-            self.returning, self._shifted = None, 0.0
-            return
         if self._waited > gains.waiting:
             self.returning = None
         if self.returning is None:

@@ -105,8 +105,8 @@ class Support:
         crosses = (ahead > 0.0) != (after > 0.0)
         part = ahead[crosses] / (ahead[crosses] - after[crosses])
         cuts = self.corners[crosses] + part[:, None] * self.along[crosses]
-        corners = convex_hull(np.concatenate((self.corners[ahead <= 0.0], cuts)))
-        return support_of(corners) if len(corners) > 2 else None
+        left = support_of(np.concatenate((self.corners[ahead <= 0.0], cuts)))
+        return left if len(left.corners) > 2 else None
 
     def room(self, point: Array, way: Array) -> float:
         """Return how far ahead the edge is [m]; 0 beyond an edge that is ahead.
